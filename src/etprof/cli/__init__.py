@@ -1,0 +1,1 @@
+"""Words to calls: one module per command. The only room that prints."""

@@ -1,0 +1,240 @@
+"""The finished analysis, as data: every report format renders this one object and computes nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+CATEGORIES = ("Convolution", "GEMM", "Data Movement", "Elementwise", "Other")
+DELEGATE_OVERHEAD = "Delegate overhead"
+FRAMEWORK_OVERHEAD = "Framework overhead"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True)
+class LatencySummary:
+    """Steady, untraced iterations of all blocks of one arm, in milliseconds."""
+
+    blocks: int
+    samples: int
+    median_ms: float
+    mad_ms: float
+    mean_ms: float
+    trimmed_mean_ms: float
+    std_ms: float
+    min_ms: float
+    max_ms: float
+    p5_ms: float
+    p25_ms: float
+    p75_ms: float
+    p90_ms: float
+    p95_ms: float
+    p99_ms: float
+    outliers_mild: int
+    outliers_severe: int
+    block_medians_ms: tuple[float, ...]
+    cold_ms: float | None
+    warmup_ms: float | None
+    load_ms: float | None
+    tracer_cost: float | None
+
+    @property
+    def cv(self) -> float:
+        return self.std_ms / self.mean_ms if self.mean_ms else 0.0
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """Where traced time went, summed over `runs` inferences; the four parts add up to the whole exactly."""
+
+    runs: int
+    end_to_end_ns: int
+    delegated_ns: int
+    portable_ns: int
+    delegate_overhead_ns: int
+    framework_overhead_ns: int
+    setup_ns: int
+
+    def per_run_ms(self, total_ns: int) -> float:
+        return total_ns / self.runs / 1e6 if self.runs else 0.0
+
+
+@dataclass(frozen=True)
+class CategoryRow:
+    """An operator category or one of the two overheads; the rows add up to the end-to-end time."""
+
+    name: str
+    total_ns: int
+    mean_ms: float
+    share: float
+    events_per_run: float
+
+
+@dataclass(frozen=True)
+class KernelUse:
+    """A kernel that was seen executing, and in how many samples of the program counter."""
+
+    name: str
+    instruction_class: str
+    samples: int
+
+
+@dataclass(frozen=True)
+class OperatorRow:
+    """One operator of the model, over all traced inferences; `samples_ms` are some of them, evenly taken in order."""
+
+    identity: str
+    name: str
+    category: str
+    subcategory: str
+    delegated: bool
+    count: int
+    mean_ms: float
+    median_ms: float
+    share: float
+    samples_ms: tuple[float, ...] = ()
+    module_path: str = ""
+    kernels: tuple[KernelUse, ...] = ()
+
+
+@dataclass(frozen=True)
+class ArmReport:
+    """One experiment at one thread count; `samples_ms` has the untraced iterations of each block."""
+
+    experiment: str
+    threads: int
+    features_hidden: tuple[str, ...]
+    latency: LatencySummary | None
+    accounting: Accounting | None
+    categories: tuple[CategoryRow, ...]
+    operators: tuple[OperatorRow, ...]
+    unmatched_names: tuple[str, ...]
+    peak_bytes: int | None
+    runner: str
+    samples_ms: tuple[tuple[float, ...], ...] = ()
+
+    @property
+    def label(self) -> str:
+        return f"{self.experiment}, {self.threads} thread{'s' if self.threads != 1 else ''}"
+
+
+class Verdict(Enum):
+    FASTER = "faster"
+    SLOWER = "slower"
+    NO_DIFFERENCE = "no difference beyond noise"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class CategoryShift:
+    """One category before and after, per inference."""
+
+    name: str
+    baseline_ms: float
+    candidate_ms: float
+    baseline_share: float
+    candidate_share: float
+
+    @property
+    def speedup(self) -> float | None:
+        return self.baseline_ms / self.candidate_ms if self.candidate_ms > 0 else None
+
+
+@dataclass(frozen=True)
+class OperatorShift:
+    """One operator before and after, per inference; the operator is the same when identity and name are."""
+
+    identity: str
+    name: str
+    category: str
+    delegated: bool
+    baseline_ms: float
+    candidate_ms: float
+
+    @property
+    def speedup(self) -> float | None:
+        return self.baseline_ms / self.candidate_ms if self.candidate_ms > 0 else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A pair at one thread count. Speed-up is baseline time / candidate time."""
+
+    baseline: str
+    candidate: str
+    threads: int
+    speedup: Interval | None
+    noise_floor: float | None
+    p_value: float | None
+    verdict: Verdict
+    reason: str
+    categories: tuple[CategoryShift, ...]
+    bottleneck_before: str
+    bottleneck_after: str
+    output_difference: float | None
+    operators: tuple[OperatorShift, ...] = ()
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """Something worth doing, and the time per inference it cannot save more than."""
+
+    arm: str
+    title: str
+    saves_ms: float
+    share: float
+    reason: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A span on a track, in nanoseconds from the track's start; `depth` counts the slices it lies in."""
+
+    name: str
+    category: str
+    identity: str
+    depth: int
+    start_ns: int
+    duration_ns: int
+
+
+@dataclass(frozen=True)
+class Track:
+    """Inferences of one arm on a time line; `inferences` is how many of them each slice stands for."""
+
+    arm: str
+    name: str
+    inferences: int
+    slices: tuple[Slice, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A doubt about the measurement: what kind, what was seen, what to do."""
+
+    kind: str
+    message: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class Report:
+    title: str
+    model: str
+    created_at: str
+    context: Mapping[str, str]
+    arms: tuple[ArmReport, ...]
+    comparisons: tuple[Comparison, ...]
+    findings: tuple[Finding, ...]
+    next_steps: tuple[NextStep, ...] = ()
+    times_are_real: bool = True
+    tracks: tuple[Track, ...] = ()

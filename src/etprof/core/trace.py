@@ -1,0 +1,65 @@
+"""One ETDump as columns: a row per profile event, its kind settled once and for all by the reader."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class EventKind(IntEnum):
+    """What a row is. Only the two operator kinds own time; a container's time is that of what it contains."""
+
+    EXECUTE = 0  # Method::execute: one whole inference
+    DELEGATE_CALL = 1  # container of the operators a backend ran
+    OPERATOR_CALL = 2  # container of one portable operator
+    DELEGATED_OPERATOR = 3
+    PORTABLE_OPERATOR = 4
+    SETUP = 5  # Program::load_method, Method::init and the like, outside any inference
+    OTHER = 6  # inside an inference, but none of the above; named in the report
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Columns of equal length, in recorded order; `runs` and `signature` have one entry per inference instead.
+
+    `run` counts inferences from 0 and is -1 outside of them: before the first, and for what a cut-off inference left
+    behind. `delegate_call` is the ordinal of the DELEGATE_CALL within its run that the row belongs to (the container
+    itself included), -1 elsewhere. `position` is the ordinal of an operator within its delegate call, or of a portable
+    operator within its run: with `delegate_call` it is the operator's identity across runs, which its `#n` is not.
+
+    Inferences with the same `signature` recorded the same events in the same order. A trace of one method on one
+    input shape has one signature; several methods, or control flow, give several.
+    """
+
+    names: tuple[str, ...]
+    block_names: tuple[str, ...]
+    name: NDArray[np.int32]
+    kind: NDArray[np.int8]
+    block: NDArray[np.int32]
+    run: NDArray[np.int32]
+    delegate_call: NDArray[np.int32]
+    position: NDArray[np.int32]
+    instruction: NDArray[np.int32]
+    start_ns: NDArray[np.int64]
+    duration_ns: NDArray[np.int64]
+    signature: NDArray[np.int32]
+    run_count: int
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @property
+    def signature_count(self) -> int:
+        return int(self.signature.max()) + 1 if self.run_count else 0
+
+    def identity(self, row: int) -> str:
+        """d<call>.<position> in a delegate call, p<position> for a portable operator, x<position> for a stray one."""
+        position = self.position[row]
+        if position < 0:
+            return ""
+        if self.kind[row] == EventKind.PORTABLE_OPERATOR:
+            return f"p{position}"
+        call = self.delegate_call[row]
+        return f"d{call}.{position}" if call >= 0 else f"x{position}"

@@ -1,0 +1,48 @@
+"""How quantities become text: one unit inside (nanoseconds, bytes, ratios), formatting only at the edge."""
+
+import math
+
+NS_PER_US = 1_000
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+
+def format_ms(value_ms: float) -> str:
+    """Milliseconds with three significant digits or better, so that 0.0042 ms does not become 0.00."""
+    magnitude = abs(value_ms)
+    if magnitude == 0:
+        return "0 ms"
+    if magnitude >= 100:
+        return f"{value_ms:,.1f} ms"
+    if magnitude >= 1:
+        return f"{value_ms:.2f} ms"
+    return f"{value_ms:.3f} ms" if magnitude >= 0.01 else f"{value_ms:.4f} ms"
+
+
+def format_ns(value_ns: float) -> str:
+    return format_ms(value_ns / NS_PER_MS)
+
+
+def format_percent(share: float, digits: int = 1) -> str:
+    return f"{share * 100:.{digits}f} %"
+
+
+def format_ratio(ratio: float) -> str:
+    if not math.isfinite(ratio):
+        return "n/a"
+    return f"{ratio:.2f}x" if ratio < 100 else f"{ratio:.0f}x"
+
+
+def format_bytes(count: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if abs(count) < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.2f} GiB"
+
+
+def format_seconds(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
