@@ -1,0 +1,231 @@
+"""A plan as users write it (JSON), and the Plan it stands for; who is compared with whom is settled here."""
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from etprof.core.errors import PlanError, nearest_names_hint
+from etprof.core.plan import Experiment, Pair, Plan, Schedule, Warmup
+from etprof.store.json_file import read_json
+
+# The users' documents spell these keys both ways.
+_SPELLINGS = {"num_runs": "runs", "num_threads": "threads"}
+_PLACEHOLDER = re.compile(r"<[^>]*>|\bpath/to/|\bYOUR_", re.IGNORECASE)
+_TEMPLATES_HINT = "See model_profiling/configs/templates."
+
+
+class _FilePart(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _WarmupPart(_FilePart):
+    min: int = Field(default=3, ge=0, description="untimed iterations before the timed ones, at least")
+    max: int = Field(default=50, ge=0, description="and at most; warm-up ends earlier when times are steady")
+
+
+class _ExperimentPart(_FilePart):
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="folder and file name of this arm")
+    mode: Literal["timing", "trace"] = Field(default="timing", description="trace: operators only, no latency")
+    hide_isa: list[str] = Field(default=[], description="CPU feature groups XNNPACK must not see, such as sme2")
+    threads: list[int] = Field(default=[1], min_length=1, description="thread counts to run at: a number or a list")
+    runs: int = Field(default=20, ge=1, description="timed iterations in each block")
+    traced_runs: int = Field(default=10, ge=1, description="iterations with ETDump in each block, after the timed ones")
+    warmup: _WarmupPart = Field(default=_WarmupPart(), description="a number, or {min, max}")
+    runner_path: str | None = Field(default=None, description="another runner, such as a stock executor_runner")
+    cpu_affinity: list[int] = Field(default=[], description="cores the runner may use; default: all")
+    extra_args: list[str] = Field(default=[], description="added to the runner's command line")
+    launcher: list[str] = Field(default=[], description="put before the runner's command line")
+
+    @field_validator("threads", "cpu_affinity", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, int) else value
+
+    @field_validator("threads")
+    @classmethod
+    def _positive(cls, value: list[int]) -> list[int]:
+        if min(value) < 1 or len(set(value)) < len(value):
+            raise ValueError("thread counts are different numbers from 1 on")
+        return value
+
+    @field_validator("warmup", mode="before")
+    @classmethod
+    def _number_or_range(cls, value: Any) -> Any:
+        return {"min": value, "max": max(value, 50)} if isinstance(value, int) else value
+
+
+class _SchedulePart(_FilePart):
+    blocks: int = Field(default=6, ge=1, description="fresh processes of each arm, at least")
+    max_blocks: int | None = Field(default=None, ge=1, description="and at most, while intervals are too wide")
+    order: Literal["interleaved", "sequential"] = Field(default="interleaved", description="of the arms' blocks")
+    target_precision: float = Field(default=0.02, gt=0, description="half width of a speed-up's interval, as a share")
+    time_budget_s: float | None = Field(default=None, gt=0, description="no further round after this time")
+    cooldown_s: float = Field(default=0.0, ge=0, description="pause before each block")
+    retries: int = Field(default=1, ge=0, description="further tries for a block the machine disturbed")
+    timeout_s: float = Field(default=600.0, gt=0, description="longest time one block may take")
+    seed: int = Field(default=0, description="seed of the bootstrap")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "_SchedulePart":
+        if self.max_blocks is not None and self.max_blocks < self.blocks:
+            raise ValueError(f"max_blocks {self.max_blocks} is below blocks {self.blocks}")
+        if self.order == "sequential" and self.max_blocks not in (None, self.blocks):
+            raise ValueError("a sequential schedule cannot add rounds; leave out max_blocks")
+        return self
+
+
+class _PairPart(_FilePart):
+    baseline: str
+    candidate: str
+
+
+class _AnalysisPart(_FilePart):
+    compare_pairs: list[_PairPart] = Field(default=[], description="who is compared with whom")
+
+
+class PlanFile(_FilePart):
+    """The whole file."""
+
+    model_config = ConfigDict(title="etprof plan")
+
+    model: str = Field(description="path of the .pte, from the current directory")
+    output_root: str = Field(description="folder the run is written to, from the current directory")
+    experiments: list[_ExperimentPart] = Field(min_length=1)
+    schedule: _SchedulePart = Field(default=_SchedulePart())
+    analysis: _AnalysisPart = Field(default=_AnalysisPart())
+    inputs: list[str] = Field(default=[], description="raw input files; default: those of the export")
+
+
+def load_plan(path: Path) -> Plan:
+    return build_plan(read_json(path, hint=f"A plan is a JSON file. {_TEMPLATES_HINT}"), str(path))
+
+
+def build_plan(value: Any, source: str) -> Plan:
+    """The Plan that a decoded JSON value stands for; `source` names it in errors."""
+    try:
+        file = PlanFile.model_validate(_one_spelling(value, source))
+    except ValidationError as error:
+        raise _explain(error, source) from error
+    names = [e.name for e in file.experiments]
+    for name in names:
+        if names.count(name) > 1:
+            raise PlanError(f"{source}: two experiments are called {name!r}.", hint="Give each a name of its own.")
+    _refuse_placeholders(file, source)
+    experiments = tuple(_experiment(part) for part in file.experiments)
+    schedule = file.schedule.model_dump()
+    return Plan(
+        model=Path(file.model),
+        output_root=Path(file.output_root),
+        experiments=experiments,
+        pairs=_pairs(file.analysis.compare_pairs, experiments, source),
+        schedule=Schedule(**{**schedule, "max_blocks": schedule["max_blocks"] or schedule["blocks"]}),
+        inputs=tuple(Path(p) for p in file.inputs),
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema editors use. It allows both spellings, and a number where a list or a range may stand."""
+    schema = PlanFile.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["properties"]["$schema"] = {"type": "string"}
+    experiment = schema["$defs"]["_ExperimentPart"]["properties"]
+    for name in ("threads", "cpu_affinity"):
+        experiment[name] = {"anyOf": [{"type": "integer"}, experiment[name]]}
+    experiment["warmup"] = {"anyOf": [{"type": "integer", "minimum": 0}, experiment["warmup"]]}
+    for other, ours in _SPELLINGS.items():
+        experiment[other] = experiment[ours]
+    return schema
+
+
+def _refuse_placeholders(file: PlanFile, source: str) -> None:
+    paths = [("model", file.model), ("output_root", file.output_root)]
+    paths += [(f"experiments[{i}].runner_path", e.runner_path or "") for i, e in enumerate(file.experiments)]
+    for key, text in paths:
+        if _PLACEHOLDER.search(text):
+            raise PlanError(f"{source}: {key} is still the placeholder {text!r}.", hint="Put the real path there.")
+
+
+def _experiment(part: _ExperimentPart) -> Experiment:
+    return Experiment(
+        name=part.name,
+        mode=part.mode,
+        hide_isa=tuple(part.hide_isa),
+        threads=tuple(part.threads),
+        runs=part.runs,
+        traced_runs=part.traced_runs,
+        warmup=Warmup(part.warmup.min, part.warmup.max),
+        runner_path=Path(part.runner_path) if part.runner_path else None,
+        cpu_affinity=tuple(part.cpu_affinity),
+        extra_args=tuple(part.extra_args),
+        launcher=tuple(part.launcher),
+    )
+
+
+def _pairs(asked: list[_PairPart], experiments: tuple[Experiment, ...], source: str) -> tuple[Pair, ...]:
+    """The pairs asked for; with none, each arm that hides features against the one that hides nothing."""
+    names = [e.name for e in experiments]
+    for name in (n for part in asked for n in (part.baseline, part.candidate)):
+        if name not in names:
+            raise PlanError(
+                f"{source}: analysis.compare_pairs names {name!r}, which is no experiment.",
+                hint=nearest_names_hint(name, names) or f"Experiments: {', '.join(names)}.",
+            )
+    if asked:
+        return tuple(Pair(part.baseline, part.candidate) for part in asked)
+    shown = [e.name for e in experiments if not e.hide_isa]
+    hiding = [e.name for e in experiments if e.hide_isa]
+    return tuple(Pair(name, shown[0]) for name in hiding) if len(shown) == 1 else ()
+
+
+def _one_spelling(value: Any, source: str) -> Any:
+    """Turns the documents' second spelling of a key into the first, and drops the editor's `$schema`."""
+    if not isinstance(value, dict) or not isinstance(value.get("experiments"), list):
+        return value
+    experiments = [_respell(part, f"{source}: experiments[{i}]") for i, part in enumerate(value["experiments"])]
+    return {key: entry for key, entry in value.items() if key != "$schema"} | {"experiments": experiments}
+
+
+def _respell(part: Any, where: str) -> Any:
+    if not isinstance(part, dict):
+        return part
+    for other, ours in _SPELLINGS.items():
+        if other in part and ours in part:
+            raise PlanError(f"{where} has both {other!r} and {ours!r}.", hint="They mean the same: give one.")
+    return {_SPELLINGS.get(key, key): entry for key, entry in part.items()}
+
+
+def _explain(error: ValidationError, source: str) -> PlanError:
+    first = error.errors()[0]
+    where = _where(first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = _known_keys(first["loc"][:-1])
+        hint = nearest_names_hint(str(first["loc"][-1]), known) or f"Known keys here: {', '.join(known)}."
+        return PlanError(f"{source}: there is no key {where!r}.", hint=hint)
+    if first["type"] == "missing":
+        return PlanError(f"{source}: the key {where!r} is missing.", hint=_TEMPLATES_HINT)
+    problem = first["msg"].removeprefix("Value error, ")
+    if isinstance(first["input"], (dict, BaseModel)):
+        return PlanError(f"{source}: {where or 'the file'}: {problem}.", hint=_TEMPLATES_HINT)
+    return PlanError(f"{source}: {where or 'the file'} is {first['input']!r}: {problem}.", hint=_TEMPLATES_HINT)
+
+
+def _where(location: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+    """The keys that belong where an unknown one was found."""
+    here: type[BaseModel] = PlanFile
+    parts: dict[str, type[BaseModel]] = {
+        "experiments": _ExperimentPart, "warmup": _WarmupPart, "schedule": _SchedulePart, "analysis": _AnalysisPart,
+        "compare_pairs": _PairPart,
+    }  # fmt: skip
+    for name in location:
+        here = parts.get(str(name), here)
+    spellings = [other for other, ours in _SPELLINGS.items() if ours in here.model_fields]
+    return [*here.model_fields, *spellings]

@@ -1,0 +1,100 @@
+"""Whether a run's folder holds what its manifest says: every file there, readable, and the bytes that were measured."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from etprof.core.errors import EtprofError, StoreError
+from etprof.core.run import BlockResult, Session
+from etprof.store.digest import file_sha256
+from etprof.store.json_file import read_json
+from etprof.store.layout import BLOCK_SUFFIXES, REPORT_FILES, block_files
+from etprof.store.session_file import load_session
+
+
+def find_problems(folder: Path, open_trace: Callable[[Path], object] | None = None) -> list[str]:
+    """One sentence for each problem; none for a good run. `open_trace` also opens every trace."""
+    try:
+        session = load_session(folder)
+    except StoreError as error:
+        return [error.message]
+    problems = list(_session_problems(folder, session))
+    for result in session.results:
+        problems += _block_problems(folder, result, open_trace)
+    return problems + list(_strays(folder, session))
+
+
+def _session_problems(folder: Path, session: Session) -> Iterator[str]:
+    if not session.results:
+        yield "No block was run."
+    if not session.stop_reason:
+        yield f"The run was interrupted after {len(session.results)} blocks; `etprof run --resume` finishes it."
+    if (
+        not session.is_older
+        and session.plan.model.is_file()
+        and file_sha256(session.plan.model) != session.model_sha256
+    ):
+        yield f"{session.plan.model} is not the file that was measured: its digest differs."
+    for name in REPORT_FILES.values():
+        path = folder / name
+        if session.stop_reason and not session.is_older and not path.is_file():
+            yield f"{name} is missing; `etprof report {folder}` writes it."
+        elif path.suffix == ".json" and path.is_file():
+            yield from _json_problem(path)
+
+
+def _block_problems(folder: Path, result: BlockResult, open_trace: Callable[[Path], object] | None) -> Iterator[str]:
+    where = f"{result.key}, block {result.index + 1}"
+    if not result.is_ok:
+        yield f"{where} failed: {result.error.splitlines()[0]}"
+        return
+    is_ours = result.runner in ("native", "python")
+    if is_ours or result.log:
+        yield from _missing(folder, result.log, where)
+    if is_ours or result.etdump:
+        problems = list(_trace_problems(folder, result.etdump, open_trace))
+        yield from (f"{where}: {problem}" for problem in problems)
+    for output in result.outputs:
+        yield from _missing(folder, output.file, where)
+        if (folder / output.file).is_file() and file_sha256(folder / output.file) != output.sha256:
+            yield f"{where}: {output.file} is not what the runner wrote: its digest differs."
+    if is_ours:
+        yield from _json_problem(folder / block_files(result.experiment, result.threads, result.index).result)
+
+
+def _missing(folder: Path, name: str, where: str) -> Iterator[str]:
+    if not (folder / name).is_file():
+        yield f"{where}: {name} is missing."
+
+
+def _trace_problems(folder: Path, name: str, open_trace: Callable[[Path], object] | None) -> Iterator[str]:
+    path = folder / name
+    if not name or not path.is_file():
+        yield f"{name or 'its trace'} is missing."
+    elif path.stat().st_size == 0:
+        yield f"{name} is empty."
+    elif open_trace is not None:
+        try:
+            open_trace(path)
+        except EtprofError as error:
+            yield error.message
+
+
+def _json_problem(path: Path) -> Iterator[str]:
+    try:
+        read_json(path)
+    except StoreError as error:
+        yield error.message
+
+
+def _strays(folder: Path, session: Session) -> Iterator[str]:
+    """Files that look like a block's but belong to none: left by something else, they could be taken for results."""
+    if session.is_older:
+        return
+    known = set()
+    for result in session.results:
+        files = block_files(result.experiment, result.threads, result.index)
+        known |= {files.result, files.etdump, files.log}
+    for path in sorted(folder.glob("*/*")):
+        name = path.relative_to(folder)
+        if path.is_file() and name.name.endswith(BLOCK_SUFFIXES) and name not in known:
+            yield f"{name} belongs to no block of this run."

@@ -1,0 +1,73 @@
+"""Sessions on disk: a round trip loses nothing, and foreign files are refused in words."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builders import a_plan, a_result, a_session
+from etprof.core.errors import StoreError
+from etprof.core.run import CpuState, OutputTensor
+from etprof.store.session_file import load_session, save_session
+
+
+def test_a_session_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    folder = tmp_path / "out_m" / "runs" / "linux"
+    plan = replace(
+        a_plan(folder), model=tmp_path / "out_m/artifacts/m.pte", inputs=(tmp_path / "out_m/artifacts/i.bin",)
+    )
+    result = a_result(
+        outputs=(OutputTensor("float32", (1, 10), "ab", "on/on_t1.outputs/output_0.bin"),),
+        cpu_before=CpuState((1000,), 0.5, 40.0),
+        retried=("hot",),
+    )
+    session = a_session(plan, (result,), notes=("a note",))
+    save_session(folder, session)
+    assert load_session(folder) == session
+
+
+def test_paths_are_relative_so_that_the_folder_can_be_moved(tmp_path: Path) -> None:
+    folder = tmp_path / "here" / "runs" / "linux"
+    save_session(folder, a_session(replace(a_plan(folder), model=tmp_path / "here/artifacts/m.pte")))
+    assert str(tmp_path) not in (folder / "manifest.json").read_text()
+    shutil.move(tmp_path / "here", tmp_path / "there")
+    assert load_session(tmp_path / "there/runs/linux").plan.model == tmp_path / "there/artifacts/m.pte"
+
+
+def test_another_schema_version_is_refused(tmp_path: Path) -> None:
+    save_session(tmp_path, a_session(a_plan(tmp_path)))
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "schema_version": 99}))
+    with pytest.raises(StoreError, match="schema version 99"):
+        load_session(tmp_path)
+
+
+def test_a_damaged_session_names_the_field(tmp_path: Path) -> None:
+    save_session(tmp_path, a_session(a_plan(tmp_path)))
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    del manifest["model_sha256"]
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(StoreError, match="model_sha256"):
+        load_session(tmp_path)
+
+
+def test_an_empty_folder_says_what_to_give_instead(tmp_path: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        load_session(tmp_path)
+    assert "manifest.json" in caught.value.hint
+
+
+def test_a_folder_of_the_older_format_is_read_by_its_traces(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps({"model": "m.pte", "results": []}))
+    for name in ("mac_sme2_on_t1", "mac_sme2_on_t4"):
+        (tmp_path / "mac_sme2_on").mkdir(exist_ok=True)
+        (tmp_path / "mac_sme2_on" / f"{name}.etdump").write_bytes(b"x")
+    session = load_session(tmp_path)
+    assert session.is_older
+    assert [(r.experiment, r.threads, r.etdump) for r in session.results] == [
+        ("mac_sme2_on", 1, "mac_sme2_on/mac_sme2_on_t1.etdump"),
+        ("mac_sme2_on", 4, "mac_sme2_on/mac_sme2_on_t4.etdump"),
+    ]
+    assert session.plan.pairs == ()

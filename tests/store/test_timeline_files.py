@@ -1,0 +1,92 @@
+"""Timelines on disk: the promised columns, exact numbers, and the way back."""
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from etprof.core.errors import StoreError
+from etprof.core.trace import EventKind
+from etprof.store import timeline_files as files
+from etprof.trace_tables import write_statistics, write_timelines
+from etprof.traces.etdump import read_etdump
+
+TESTS = Path(__file__).parents[1]
+TRACES = sorted((TESTS / "data" / "traces").glob("*.etdump"))
+PROMISED = "model_id, name, type, delegate_backend, start_us, end_us, duration_ms, pct_total, node_id, run_index, block"
+COLUMN_TABLES = {
+    "timeline": files.TIMELINE_COLUMNS,
+    "ops_stats": files.OPS_STATS_COLUMNS,
+    "category_summary": files.CATEGORY_COLUMNS,
+    "operator_comparison": files.OPERATOR_COMPARISON_COLUMNS,
+    "category_comparison": files.CATEGORY_COMPARISON_COLUMNS,
+    "data_movement": files.MOVEMENT_COLUMNS,
+    "transpose_pairs": files.PAIR_COLUMNS,
+}
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_a_timeline_read_back_is_the_trace_it_came_from(path: Path, tmp_path: Path) -> None:
+    trace = read_etdump(path)
+    every, first = write_timelines(tmp_path, path.stem, trace)
+    loaded = files.load_timeline(every)
+    for column in ("kind", "run", "delegate_call", "position", "instruction", "start_ns", "duration_ns", "signature"):
+        assert getattr(loaded, column).tolist() == getattr(trace, column).tolist(), column
+    assert [loaded.names[n] for n in loaded.name] == [trace.names[n] for n in trace.name]
+    assert loaded.run_count == trace.run_count
+    assert len(files.load_timeline(first)) == np.count_nonzero(trace.run == 0)
+
+
+def test_the_columns_users_read_come_first_and_in_their_order() -> None:
+    assert ", ".join(files.TIMELINE_COLUMNS[:11]) == PROMISED
+
+
+def test_names_keep_their_counter_and_containers_are_rows_of_their_own_kind(tmp_path: Path) -> None:
+    trace = read_etdump(TESTS / "data" / "traces" / "small_cnn.etdump")
+    rows = read_rows(write_timelines(tmp_path, "x", trace)[0])
+    kinds = {row["name"]: row["type"] for row in rows}
+    assert kinds["Convolution (NHWC, F32) IGEMM #1"] == "DELEGATED_OPERATOR"
+    assert kinds["DELEGATE_CALL"] == "DELEGATE_CALL"
+    assert kinds["Method::execute"] == "EXECUTE"
+    whole = [row for row in rows if row["type"] == "EXECUTE"]
+    assert {row["pct_total"] for row in whole} == {"100.0000"}
+    assert [row["cold"] for row in whole] == ["true"] + ["false"] * (len(whole) - 1)
+
+
+def test_statistics_have_a_row_for_each_operator(tmp_path: Path) -> None:
+    trace = read_etdump(TESTS / "data" / "traces" / "small_cnn.etdump")
+    operators, categories = write_statistics(tmp_path, "x", [trace])
+    is_operator = (trace.run == 0) & np.isin(trace.kind, (EventKind.DELEGATED_OPERATOR, EventKind.PORTABLE_OPERATOR))
+    assert len(read_rows(operators)) == np.count_nonzero(is_operator)
+    assert sum(float(row["share"]) for row in read_rows(categories)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "has no column 'model_id'"),
+        ("a,b\n1,2\n", "has no column 'model_id'"),
+        (",".join(files.TIMELINE_COLUMNS) + "\n", "holds no event"),
+        (",".join(files.TIMELINE_COLUMNS) + "\n" + "x," * 17 + "x\n", "a field that no timeline has"),
+    ],
+)
+def test_a_file_that_is_no_timeline_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    with pytest.raises(StoreError, match=message) as caught:
+        files.load_timeline(path)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("table", COLUMN_TABLES)
+def test_the_document_describes_every_column_in_order(table: str) -> None:
+    document = (TESTS.parent / "docs" / "reference" / "file-formats.md").read_text(encoding="utf-8")
+    section = document.split(f"<!-- columns: {table} -->")[1].split("<!-- end -->")[0]
+    assert tuple(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == COLUMN_TABLES[table]
