@@ -1,0 +1,1 @@
+"""What executes a .pte: the runners, and what they may hide from XNNPACK."""

@@ -1,0 +1,251 @@
+"""A runner made of the wheel's own Python bindings: one process, one block, the same flags as the native runner.
+
+Start it as `python -m etprof.runner.python_runner --model_path model.pte --result_path result.json`.
+"""
+
+import argparse
+import ctypes
+import gc
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import etprof
+from etprof.core.errors import DependencyError, EtprofError, RunnerError, UsageError
+from etprof.runner.cpu_state import read_affinity, read_cpu_state
+from etprof.runner.hiding import hide_features
+
+_STEADY_WINDOW = 3
+_STEADY_TOLERANCE = 0.02
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = _parse(argv)
+    result = _empty_result(options.method_name)
+    code = 0
+    try:
+        _run_block(options, result)
+    except EtprofError as error:
+        result["error"] = error.message
+        sys.stderr.write(f"error: {error.message}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
+        code = error.exit_code
+    if options.result_path:
+        _write_json(options.result_path, result)
+    return code
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python_runner", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--model_path", type=Path, required=True, help="the .pte to run")
+    parser.add_argument("--method_name", default="forward", help="the method of the program to run")
+    parser.add_argument("--inputs", default="", help="files with the raw bytes of each input, separated by commas")
+    parser.add_argument("--num_executions", type=int, default=1, help="timed iterations, without a tracer")
+    parser.add_argument("--warmup", type=int, default=0, help="untimed iterations before them, at least")
+    parser.add_argument("--warmup_max", type=int, default=0, help="and at most, ending when times are steady")
+    parser.add_argument("--traced_executions", type=int, default=0, help="iterations with ETDump, after the timed ones")
+    parser.add_argument("--cpu_threads", type=int, default=1, help="threads XNNPACK may use")
+    parser.add_argument("--etdump_path", type=Path, help="where the ETDump goes")
+    parser.add_argument("--result_path", type=Path, help="where the result (JSON) goes")
+    parser.add_argument("--outputs_path", type=Path, help="folder for the raw bytes of each output")
+    parser.add_argument("--hide_isa", default="", help="feature groups XNNPACK must not see, separated by commas")
+    return parser.parse_args(argv)
+
+
+def _run_block(options: argparse.Namespace, result: dict[str, Any]) -> None:
+    _check_paths(options)
+    hide_isa = tuple(n for n in options.hide_isa.split(",") if n)
+    view = hide_features(_wheel_library("executorch_threadpool"), hide_isa)
+    result.update(features_seen=view.seen, features_hidden=view.hidden, isa_proof=view.proof)
+    bindings = _load_bindings()
+    bindings._unsafe_reset_threadpool(options.cpu_threads)
+    result["threads"] = bindings._threadpool_get_thread_count()
+    result["cpu_before"] = asdict(read_cpu_state())
+    start = time.perf_counter_ns()
+    # The program owns memory that its method uses, so it is held until the end.
+    _program, method = _load_method(bindings, options, with_tracer=False)
+    result["load_ns"] = time.perf_counter_ns() - start
+    inputs = _read_inputs(method, options.inputs)
+    gc.disable()
+    result["warmup_ns"], result["warmup_steady"] = warm_up(
+        lambda: _time_once(method, inputs), options.warmup, options.warmup_max
+    )
+    result["latency_ns"] = [_time_once(method, inputs) for _ in range(options.num_executions)]
+    result["cpu_after"] = asdict(read_cpu_state())
+    if options.outputs_path:
+        result["outputs"] = _write_outputs(method, inputs, options.outputs_path)
+    if options.traced_executions and options.etdump_path:
+        result["traced_ns"] = _trace(bindings, options, inputs)
+    result["peak_bytes"] = _peak_bytes()
+
+
+def _check_paths(options: argparse.Namespace) -> None:
+    for path in (options.model_path, *(Path(p) for p in options.inputs.split(",") if p)):
+        if not path.is_file():
+            raise UsageError(f"There is no file {path}.")
+    if options.etdump_path:
+        options.etdump_path.unlink(missing_ok=True)
+
+
+def _wheel_library(name: str) -> Path:
+    spec = importlib.util.find_spec("executorch")
+    if spec is None or not spec.submodule_search_locations:
+        raise DependencyError("executorch is not installed.", hint="Run `make quickstart`, or `etprof doctor`.")
+    suffix = "dylib" if sys.platform == "darwin" else "so"
+    for folder in spec.submodule_search_locations:
+        path = Path(folder) / "lib" / f"lib{name}.{suffix}"
+        if path.exists():
+            return path
+    raise DependencyError(
+        f"The installed executorch has no lib{name}.{suffix}.", hint="`etprof doctor` says which version is needed."
+    )
+
+
+def _load_bindings() -> Any:
+    """The wheel's extension module by itself: executorch.runtime imports the whole export stack, three seconds more."""
+    import torch  # noqa: F401  the extension finds torch's libraries through it
+    from executorch.extension.pybindings import _C
+
+    ctypes.CDLL(str(_wheel_library("executorch_kernels_quantized")), mode=ctypes.RTLD_GLOBAL)
+    return _C
+
+
+def _load_method(bindings: Any, options: argparse.Namespace, *, with_tracer: bool) -> tuple[Any, Any]:
+    try:
+        program = bindings._load_program(str(options.model_path), enable_etdump=with_tracer)
+        names = [program.get_method_name(i) for i in range(program.num_methods())]
+        if options.method_name not in names:
+            raise UsageError(f"{options.model_path.name} has no method {options.method_name!r}, only {names}.")
+        return program, program.load_method(options.method_name)
+    except RuntimeError as error:
+        raise RunnerError(
+            f"ExecuTorch cannot load {options.model_path.name}: {error}",
+            hint="Export it again: the file is damaged or was made for another version.",
+        ) from error
+
+
+def _read_inputs(method: Any, files: str) -> list[Any]:
+    import torch
+
+    paths = [Path(p) for p in files.split(",") if p]
+    meta = method.method_meta()
+    if len(paths) != meta.num_inputs():
+        raise UsageError(f"The model takes {meta.num_inputs()} inputs, {len(paths)} were given with --inputs.")
+    tensors = []
+    for index, path in enumerate(paths):
+        info = meta.input_tensor_meta(index)
+        data = bytearray(path.read_bytes())
+        if len(data) != info.nbytes():
+            raise UsageError(f"{path.name} holds {len(data)} bytes; input {index} of the model has {info.nbytes()}.")
+        tensors.append(torch.frombuffer(data, dtype=_torch_dtype(info.dtype())).reshape(tuple(info.sizes())))
+    return tensors
+
+
+def _torch_dtype(scalar_type: int) -> Any:
+    """ExecuTorch numbers its types as PyTorch does in c10/core/ScalarType.h."""
+    import torch
+
+    numbered = {0: torch.uint8, 1: torch.int8, 2: torch.int16, 3: torch.int32, 4: torch.int64, 5: torch.float16,
+                6: torch.float32, 7: torch.float64, 11: torch.bool, 15: torch.bfloat16}  # fmt: skip
+    if scalar_type not in numbered:
+        raise RunnerError(f"Inputs of ExecuTorch's scalar type {scalar_type} are not supported.")
+    return numbered[scalar_type]
+
+
+def _time_once(method: Any, inputs: list[Any]) -> int:
+    # Planned memory may be reused for intermediate values, so inputs are set anew each time, outside of the clock.
+    method.set_inputs(inputs)
+    start = time.perf_counter_ns()
+    try:
+        method.execute()
+    except RuntimeError as error:
+        raise RunnerError(f"The model failed while running: {error}") from error
+    return time.perf_counter_ns() - start
+
+
+def warm_up(run_once: Callable[[], int], minimum: int, maximum: int) -> tuple[list[int], bool | None]:
+    """Runs until two consecutive windows have the same median; None when it was not asked to judge."""
+    times = [run_once() for _ in range(minimum)]
+    if maximum <= minimum:
+        return times, None
+    while not is_steady(times):
+        if len(times) >= maximum:
+            return times, False
+        times.append(run_once())
+    return times, True
+
+
+def is_steady(times_ns: Sequence[int]) -> bool:
+    if len(times_ns) < 2 * _STEADY_WINDOW:
+        return False
+    last = statistics.median(times_ns[-_STEADY_WINDOW:])
+    before = statistics.median(times_ns[-2 * _STEADY_WINDOW : -_STEADY_WINDOW])
+    return abs(last - before) <= _STEADY_TOLERANCE * before
+
+
+def _trace(bindings: Any, options: argparse.Namespace, inputs: list[Any]) -> list[int]:
+    program, method = _load_method(bindings, options, with_tracer=True)
+    times = [_time_once(method, inputs) for _ in range(options.traced_executions)]
+    program.write_etdump_result_to_file(str(options.etdump_path))
+    return times
+
+
+def _write_outputs(method: Any, inputs: list[Any], folder: Path) -> list[dict[str, Any]]:
+    import torch
+
+    _time_once(method, inputs)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for index, value in enumerate(method.get_outputs()):
+        tensor = value if isinstance(value, torch.Tensor) else torch.tensor(value)
+        data = tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        path = folder / f"output_{index}.bin"
+        path.write_bytes(data)
+        written.append({
+            "dtype": str(tensor.dtype).removeprefix("torch."),
+            "shape": list(tensor.shape),
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "file": path.name,
+        })  # fmt: skip
+    return written
+
+
+def _peak_bytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _empty_result(method_name: str) -> dict[str, Any]:
+    """Every key of the contract, with what is not known yet left empty."""
+    return {
+        "schema_version": 1, "runner": "python", "runner_version": etprof.__version__,
+        "executorch_version": _executorch_version(), "error": "", "method_name": method_name, "threads": None,
+        "cpu_affinity": read_affinity(), "features_seen": [], "features_hidden": [], "isa_proof": "", "load_ns": None,
+        "warmup_ns": [], "warmup_steady": None, "latency_ns": [], "traced_ns": [], "peak_bytes": None,
+        "cpu_before": None, "cpu_after": None, "outputs": [],
+    }  # fmt: skip
+
+
+def _executorch_version() -> str:
+    try:
+        return importlib.metadata.version("executorch")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _write_json(path: Path, result: dict[str, Any]) -> None:
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(json.dumps(result), encoding="utf-8")
+    temporary.replace(path)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

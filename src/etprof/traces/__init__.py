@@ -1,0 +1,1 @@
+"""Other people's formats in: ETDump traces, runner results, kernel samples."""

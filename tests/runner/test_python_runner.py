@@ -1,0 +1,90 @@
+"""The Python runner with the real runtime: what it tells, what hiding does, and how it refuses."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from etprof.runner.cpu_features import present_features
+from etprof.runner.python_runner import is_steady, warm_up
+from etprof.traces.etdump import read_etdump
+from parts import need
+
+
+def run(toy_cnn: Path, folder: Path, *flags: str, expect: int = 0) -> tuple[dict[str, Any], str]:
+    stem = toy_cnn / "toy_cnn_xnnpack_fp32"
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "etprof.runner.python_runner", "--model_path", f"{stem}.pte",
+            "--inputs", f"{stem}.input_0.bin", "--result_path", str(folder / "result.json"), *flags,
+        ],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == expect, done.stderr
+    assert "Traceback" not in done.stderr
+    return json.loads((folder / "result.json").read_text()), done.stderr
+
+
+def test_one_process_warms_up_times_and_traces(toy_cnn: Path, tmp_path: Path) -> None:
+    flags = ("--num_executions", "7", "--warmup", "4", "--traced_executions", "3", "--etdump_path")
+    result, _ = run(toy_cnn, tmp_path, *flags, str(tmp_path / "t.etdump"), "--outputs_path", str(tmp_path))
+    assert (len(result["warmup_ns"]), len(result["latency_ns"]), len(result["traced_ns"])) == (4, 7, 3)
+    assert min(result["latency_ns"]) > 10_000, "no model runs in less than ten microseconds"
+    assert result["threads"] == 1
+    assert result["executorch_version"] == "1.5.1"
+    assert read_etdump(tmp_path / "t.etdump").run_count == 3
+    assert np.isfinite(np.fromfile(tmp_path / "output_0.bin", "<f4")).all()
+
+
+def test_hiding_a_feature_slows_the_model_down_and_keeps_its_outputs(toy_cnn: Path, tmp_path: Path) -> None:
+    need("avx512f" in present_features(), "this CPU has no AVX-512 to hide")
+    medians, outputs = {}, {}
+    for hide in ("", "avx512", "", "avx512"):
+        flags = ("--num_executions", "30", "--warmup", "5", "--outputs_path", str(tmp_path / f"out{hide}"))
+        result, _ = run(toy_cnn, tmp_path, *flags, "--hide_isa", hide)
+        medians[hide] = min(medians.get(hide, 1 << 60), sorted(result["latency_ns"])[15])
+        outputs[hide] = np.fromfile(tmp_path / f"out{hide}" / "output_0.bin", "<f4")
+        assert ("avx512f" in result["features_hidden"]) == bool(hide)
+        assert "avx512f" in result["features_seen"]
+        assert "agree with the operating system" in result["isa_proof"]
+    assert medians["avx512"] > 1.2 * medians[""]
+    assert not np.array_equal(outputs[""], outputs["avx512"]), "other kernels round otherwise"
+    assert np.allclose(outputs[""], outputs["avx512"], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "said"),
+    [
+        (("--model_path", "none.pte"), 2, "There is no file none.pte"),
+        (("--model_path", __file__), 1, "ExecuTorch cannot load test_python_runner.py"),
+        (("--inputs", __file__), 2, "bytes; input 0 of the model has"),
+        (("--inputs", ""), 2, "takes 1 inputs, 0 were given"),
+        (("--method_name", "backward"), 2, "has no method 'backward', only ['forward']"),
+        (("--hide_isa", "avx51"), 2, "Did you mean 'avx512'"),
+    ],
+)
+def test_a_refusal_is_a_sentence_an_exit_code_and_a_result_file(
+    toy_cnn: Path, tmp_path: Path, flags: tuple[str, ...], code: int, said: str
+) -> None:
+    result, stderr = run(toy_cnn, tmp_path, *flags, expect=code)
+    assert said in stderr
+    assert result["error"]
+    assert result["latency_ns"] == []
+
+
+def test_warm_up_ends_when_times_are_steady_or_at_its_maximum() -> None:
+    falling = iter([100, 90, 80, 50, 50, 50, 50, 50, 50, 50])
+    assert warm_up(lambda: next(falling), 3, 50) == ([100, 90, 80, 50, 50, 50, 50, 50], True)
+    restless = iter(range(100, 10_000, 100))
+    assert warm_up(lambda: next(restless), 2, 8) == ([100, 200, 300, 400, 500, 600, 700, 800], False)
+    assert warm_up(lambda: 1, 2, 2) == ([1, 1], None)
+
+
+def test_steady_means_that_two_windows_have_the_same_median() -> None:
+    assert is_steady([9, 9, 9, 100, 101, 99, 100, 99, 102])
+    assert not is_steady([100, 100, 100, 110, 110, 110])
+    assert not is_steady([100] * 5)
