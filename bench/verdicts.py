@@ -1,0 +1,138 @@
+"""Measures what the statistics claim: false alarms, found differences, covered truths, on real and simulated schedules.
+
+Run it on a machine that does nothing else: `.venv/bin/python bench/verdicts.py [--real 20] [--simulated 400]`.
+The real part runs toy_cnn against itself and against a copy with one more operator, blocks interleaved.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from math import exp
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from etprof.analysis.compare import estimate_speedup, judge, measure_noise_floor
+from etprof.core.report import Interval, Verdict
+from etprof.runner.build import ensure_runner
+
+BLOCKS = 6
+Arms = tuple[NDArray[np.float64], NDArray[np.float64]]
+_MODEL = """
+import torch
+from etprof.core.model import EagerModelBase
+from etprof.export.registry import register_model
+
+class Net(torch.nn.Module):
+    def __init__(self, extra):
+        super().__init__()
+        self.body = torch.nn.Sequential(*[torch.nn.Conv2d(32, 32, 3, padding=1) for _ in range(8)])
+        self.extra = torch.nn.Conv2d(32, 32, 1) if extra else torch.nn.Identity()
+    def forward(self, x):
+        return self.extra(self.body(x))
+
+class Model(EagerModelBase):
+    extra = EXTRA
+    def get_eager_model(self):
+        torch.manual_seed(0)
+        return Net(self.extra).eval()
+    def get_example_inputs(self):
+        return (torch.randn(1, 32, 48, 48, generator=torch.Generator().manual_seed(0)),)
+
+register_model("NAME", Model)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--real", type=int, default=20, help="real schedules of each kind")
+    parser.add_argument("--simulated", type=int, default=400, help="simulated schedules of each kind")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        noise = report_real(Path(folder), options.real)
+    report_simulated(noise, options.simulated)
+
+
+def report_real(folder: Path, count: int) -> float:
+    """Prints the verdicts on real schedules; returns the spread of a block's median, drift taken out."""
+    plain, more = (export(folder, name, extra) for name, extra in (("plain", False), ("one_more", True)))
+    against_itself = [run_schedule(plain, plain, folder) for _ in range(count)]
+    against_more = [run_schedule(plain, more, folder) for _ in range(count)]
+    say("real, nothing against itself", [decide(arms, i) for i, arms in enumerate(against_itself)])
+    say("real, one more operator", [decide(arms, i) for i, arms in enumerate(against_more)])
+    cost = np.median([np.median(c) / np.median(b) for b, c in against_more]) - 1
+    spread = float(np.median([np.std(np.diff(np.log(arm))) / 2**0.5 for arms in against_itself for arm in arms]))
+    sys.stdout.write(f"one more operator costs {cost:.1%}; a block's median spreads by {spread:.2%}\n")
+    return spread
+
+
+def report_simulated(noise: float, count: int) -> None:
+    rng = np.random.default_rng(0)
+
+    def many(truth: float, drift: float = 0.0, interleaved: bool = True) -> list[tuple[Verdict, Interval | None]]:
+        return [decide(simulate(rng, truth, noise, drift, interleaved), i) for i in range(count)]
+
+    say("simulated, nothing against itself", many(1.0))
+    say("simulated, 3 % slower", many(1 / 1.03), truth=1 / 1.03)
+    say("simulated, 90 % faster", many(1.9), truth=1.9)
+    say("simulated, drifting 1 % a block, interleaved", many(1.0, 0.01))
+    say("simulated, drifting 1 % a block, one after the other", many(1.0, 0.01, interleaved=False))
+
+
+def simulate(rng: np.random.Generator, truth: float, noise: float, drift: float, interleaved: bool) -> Arms:
+    turns = [turn for i in range(BLOCKS) for turn in ("bc" if i % 2 == 0 else "cb")]
+    times: dict[str, list[float]] = {"b": [], "c": []}
+    for when, arm in enumerate(turns if interleaved else sorted(turns)):
+        times[arm].append(exp(rng.normal(0.0, noise) + drift * when) / (truth if arm == "c" else 1.0))
+    return np.array(times["b"]), np.array(times["c"])
+
+
+def decide(arms: Arms, seed: int) -> tuple[Verdict, Interval | None]:
+    speedup = estimate_speedup(np.log(arms[0] / arms[1]), seed)
+    return judge(speedup, measure_noise_floor(arms, seed), len(arms[0]))[0], speedup
+
+
+def say(what: str, decided: Sequence[tuple[Verdict, Interval | None]], truth: float | None = None) -> None:
+    counts = Counter(verdict.value for verdict, _ in decided)
+    line = f"{what}, {len(decided)} schedules: " + ", ".join(f"{n} {v}" for v, n in counts.most_common())
+    if truth is not None:
+        covered = sum(s is not None and s.low <= truth <= s.high for _, s in decided)
+        line += f"; the interval covers the truth in {covered / len(decided):.1%}"
+    sys.stdout.write(line + "\n")
+
+
+def export(folder: Path, name: str, extra: bool) -> Path:
+    models = folder / "models" / name
+    models.mkdir(parents=True)
+    (models / "__init__.py").write_text("from . import model\n")
+    (models / "model.py").write_text(_MODEL.replace("EXTRA", str(extra)).replace("NAME", name))
+    arguments = ["export", name, "--models-dir", str(models.parent), "--outdir", str(folder / name)]
+    subprocess.run([sys.executable, "-m", "etprof", *arguments], check=True, capture_output=True, timeout=300)
+    return folder / name / f"{name}_xnnpack_fp32.pte"
+
+
+def run_schedule(baseline: Path, candidate: Path, folder: Path) -> Arms:
+    """Block medians in nanoseconds, the two models taking turns."""
+    times: dict[str, list[float]] = {"b": [], "c": []}
+    for index in range(BLOCKS):
+        for arm in "bc" if index % 2 == 0 else "cb":
+            times[arm].append(run_block(baseline if arm == "b" else candidate, folder))
+    return np.array(times["b"]), np.array(times["c"])
+
+
+def run_block(model: Path, folder: Path) -> float:
+    result = folder / "result.json"
+    inputs = model.with_name(f"{model.stem}.input_0.bin")
+    flags = ["--num_executions", "20", "--warmup", "5", "--warmup_max", "50", "--result_path", str(result)]
+    command = [*ensure_runner().command, "--model_path", str(model), "--inputs", str(inputs), *flags]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return float(np.median(json.loads(result.read_text())["latency_ns"]))
+
+
+if __name__ == "__main__":
+    main()

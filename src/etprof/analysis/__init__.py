@@ -1,0 +1,1 @@
+"""Pure functions from sessions and traces to the numbers of a report."""
