@@ -1,0 +1,1 @@
+"""Where a block runs: one module a kind of device."""

@@ -1,0 +1,88 @@
+"""This machine as a device: each job is a fresh process of the runner it was given."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import IO
+
+from etprof.core.errors import DeviceError
+from etprof.core.run import DeviceInfo, Job, JobOutcome
+from etprof.devices.base import remove_stale_files
+
+
+@dataclass(frozen=True)
+class LocalDevice:
+    """`command_for` gives the runner's whole command line for a job."""
+
+    command_for: Callable[[Job], list[str]]
+    info: DeviceInfo
+
+    @property
+    def platform(self) -> str:
+        return local_platform()
+
+    def describe(self) -> DeviceInfo:
+        return self.info
+
+    def run(self, job: Job) -> JobOutcome:
+        remove_stale_files(job)
+        experiment = job.block.experiment
+        command = [*experiment.launcher, *self.command_for(job)]
+        start = time.monotonic()
+        with job.log.open("wb") as log, _pinned_to(experiment.cpu_affinity):
+            problem, exit_code = _run_to_its_end(command, log, job.timeout_s)
+        return JobOutcome(exit_code, time.monotonic() - start, problem)
+
+
+def _run_to_its_end(command: list[str], log: IO[bytes], timeout_s: float) -> tuple[str, int | None]:
+    """What went wrong, as a phrase, and the exit code. Whatever happens, nothing of the command keeps running."""
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    except OSError as error:
+        return f"{command[0]} cannot be started: {error.strerror}", None
+    try:
+        exit_code = process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return f"no end after {timeout_s:g} s; stopped", None
+    finally:
+        # A launcher may have started further processes: they share the session made above.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if exit_code == 0:
+        return "", 0
+    return f"killed by signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}", exit_code
+
+
+def local_platform() -> str:
+    return "mac" if sys.platform == "darwin" else "linux"
+
+
+@contextmanager
+def _pinned_to(cores: tuple[int, ...]) -> Iterator[None]:
+    """Keeps to these cores for a while; a process started meanwhile inherits that."""
+    if not cores:
+        yield
+        return
+    if not sys.platform.startswith("linux"):
+        raise DeviceError("cpu_affinity cannot be had on this system.", hint="Leave it out of the plan.")
+    allowed = os.sched_getaffinity(0)
+    if not set(cores) <= allowed:
+        raise DeviceError(
+            f"cpu_affinity names cores that are not there: {_listed(set(cores) - allowed)}.",
+            hint=f"Cores here: {_listed(allowed)}.",
+        )
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def _listed(cores: set[int]) -> str:
+    return ", ".join(str(core) for core in sorted(cores))

@@ -1,0 +1,88 @@
+"""A program that keeps the runner's contract, or breaks it as it is told to, which no real one does.
+
+Usage: python scripted_runner.py [--behave HOW] [--latency_ms X] <the flags of any runner>
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from etdump_builder import Event, build_etdump
+
+
+def main() -> int:
+    options = _parse()
+    if options.count_file:
+        with Path(options.count_file).open("a") as count:
+            count.write(f"{options.result_path.stem}\n")
+    sys.stderr.write(f"scripted runner, about to: {options.behave}\n")
+    if options.behave == "hang":
+        time.sleep(60)
+    if options.behave == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if options.behave == "refuse":
+        sys.stderr.write("error: this model needs a newer runtime\n")
+        return 3
+    if options.behave == "interrupt" and options.etdump_path.stem.endswith("_b2"):
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(30)
+    options.etdump_path.write_bytes(_trace(options))
+    options.result_path.write_text("not JSON at all" if options.behave == "garbage" else json.dumps(_result(options)))
+    return 0
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for name in ("model_path", "inputs", "hide_isa", "method_name", "count_file"):
+        parser.add_argument(f"--{name}", default="")
+    for name in ("num_executions", "warmup", "warmup_max", "traced_executions", "cpu_threads"):
+        parser.add_argument(f"--{name}", type=int, default=1)
+    for name in ("etdump_path", "result_path", "outputs_path"):
+        parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--behave", default="well")
+    parser.add_argument("--latency_ms", type=float, default=2.0)
+    parser.add_argument("--output", default="same")
+    return parser.parse_args()
+
+
+def _trace(options: argparse.Namespace) -> bytes:
+    if options.behave == "empty trace":
+        return b""
+    length = int(options.latency_ms * 1e6)
+    events = []
+    for run in range(options.traced_executions - (options.behave == "short trace")):
+        start = 10 * length * (run + 1)
+        events += [
+            Event("Convolution (NHWC, F32) IGEMM #1", start, start + length * 6 // 10, delegated=True),
+            Event("Transpose (ND, X32) #1", start + length * 6 // 10, start + length * 9 // 10, delegated=True),
+            Event("DELEGATE_CALL", start, start + length * 95 // 100),
+            Event("Method::execute", start, start + length),
+        ]
+    data = build_etdump([("Execute", events)])
+    return data[: len(data) // 2] if options.behave == "truncated trace" else data
+
+
+def _result(options: argparse.Namespace) -> dict[str, object]:
+    times = [int(options.latency_ms * 1e6 * (1 + 0.002 * (i % 3))) for i in range(options.num_executions)]
+    data = options.output.encode().ljust(8, b"\0")
+    options.outputs_path.mkdir(parents=True, exist_ok=True)
+    (options.outputs_path / "output_0.bin").write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    state = {"frequencies_khz": [], "load_average": 99.0 if options.behave == "busy" else 0.1, "temperature_c": None}
+    return {
+        "schema_version": 1, "runner": "native", "runner_version": "0", "executorch_version": "1.5.1", "error": "",
+        "method_name": "forward", "threads": options.cpu_threads, "cpu_affinity": sorted(os.sched_getaffinity(0)),
+        "features_seen": ["avx2"], "features_hidden": [n for n in options.hide_isa.split(",") if n], "isa_proof": "",
+        "load_ns": 1000, "warmup_ns": times[:2], "warmup_steady": True, "latency_ns": times, "traced_ns": times,
+        "peak_bytes": 1 << 20, "cpu_before": state, "cpu_after": state,
+        "outputs": [{"dtype": "float32", "shape": [2], "sha256": digest, "file": "output_0.bin"}],
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
