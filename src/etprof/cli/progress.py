@@ -1,0 +1,70 @@
+"""How a run shows itself while it goes on: a bar with the time left on a terminal, a line a block elsewhere."""
+
+import time
+from types import TracebackType
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from etprof.cli.console import err
+from etprof.core.plan import Block
+from etprof.core.run import BlockResult
+from etprof.core.units import format_ns, format_seconds
+
+
+class RunProgress:
+    """Observes a run. Use as a context manager, so that the terminal is left as it was."""
+
+    def __init__(self) -> None:
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=err,
+            disable=not err.is_terminal,
+        )
+        self._task = self._bar.add_task("starting", total=None, left="")
+        self._total = self._done = self._resumed = 0
+        self._started = time.monotonic()
+
+    def __enter__(self) -> "RunProgress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def run_started(self, rounds: int, arms: int, done: int) -> None:
+        self._total, self._resumed = rounds * arms, done
+        self._done = done
+        self._started = time.monotonic()
+        self._bar.update(self._task, total=self._total, completed=done)
+
+    def block_started(self, block: Block) -> None:
+        self._bar.update(self._task, description=f"{block.key}, block {block.index + 1}")
+
+    def block_retried(self, block: Block, reason: str) -> None:
+        err.print(f"{block.key}, block {block.index + 1}: {reason}; trying again", markup=False)
+
+    def block_ended(self, result: BlockResult) -> None:
+        self._done += 1
+        # A round was added because an interval is still too wide.
+        self._total = max(self._total, self._done)
+        left = self._time_left()
+        self._bar.update(self._task, total=self._total, completed=self._done, left=left)
+        if not result.is_ok:
+            err.print(f"block {result.index + 1} of {result.key} failed: {result.error}", markup=False)
+        elif not err.is_terminal:
+            err.print(f"block {self._done} of {self._total}: {result.key}{_median(result)}; {left}", markup=False)
+
+    def _time_left(self) -> str:
+        if self._done >= self._total:
+            return "done"
+        each = (time.monotonic() - self._started) / (self._done - self._resumed)
+        return f"about {format_seconds(each * (self._total - self._done))} left"
+
+
+def _median(result: BlockResult) -> str:
+    times = sorted(result.latency_ns)
+    return f", median {format_ns(times[len(times) // 2])}" if times else ""

@@ -1,0 +1,123 @@
+"""`etprof run`: runs a plan file on a device, analyses the traces and writes the report."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from etprof.cli.console import command_line, err, out
+from etprof.cli.progress import RunProgress
+from etprof.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from etprof.core.plan import Plan
+    from etprof.core.run import Job, Session
+    from etprof.devices.local import LocalDevice
+
+
+def command(
+    config: Annotated[Path | None, typer.Option(help="The plan to run (JSON).")] = None,
+    device: Annotated[str, typer.Option(help="local, or recorded:DIR to replay a stored run.")] = "local",
+    runner: Annotated[str, typer.Option(help="auto, native or python.")] = "auto",
+    only: Annotated[list[str] | None, typer.Option(help="Run this experiment only; may be given again.")] = None,
+    output_root: Annotated[Path | None, typer.Option(help="Write here instead of the plan's output_root.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Move an older run in that folder aside.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
+    analysis_only: Annotated[bool, typer.Option("--analysis-only", help="Run nothing; analyse what is there.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Say every runner's command line.")] = False,
+) -> None:
+    """Run a plan: interleaved blocks, analysis, report."""
+    if force and resume:
+        raise UsageError("--force begins anew and --resume goes on; give one of them.")
+    kind, _, place = device.partition(":")
+    if kind == "recorded":
+        _replay(place, config, output_root, force=force)
+        return
+    if kind != "local":
+        raise UsageError(f"There is no device {device!r}.", hint="Known devices: local, recorded:DIR.")
+    plan = _load_plan(config, output_root, tuple(only or ()))
+    if analysis_only:
+        from etprof.cli.report import write_report
+
+        write_report(plan.output_root)
+    elif dry_run:
+        _print_schedule(plan)
+    else:
+        finish(run_locally(plan, runner, force=force, resume=resume, verbose=verbose))
+
+
+def run_locally(plan: "Plan", runner: str, *, force: bool, resume: bool = False, verbose: bool = False) -> "Session":
+    from etprof.pipeline import local_device, run_plan
+
+    device, note = local_device(runner, lambda text: err.print(text, markup=False))
+    if verbose:
+        device = _talkative(device)
+    with RunProgress() as progress:
+        return run_plan(
+            plan, device, progress, command=command_line(), force=force, resume=resume, notes=(note,) if note else ()
+        )
+
+
+def finish(session: "Session") -> None:
+    """Says how the run ended, then analyses it and says where the report is; exit code 1 when a block failed."""
+    from etprof.cli.report import write_report
+    from etprof.pipeline import write_run_files
+
+    failed = sum(not r.is_ok for r in session.results)
+    err.print(f"{len(session.results)} blocks: {session.stop_reason}", markup=False)
+    out.print("pipeline ok" if not failed else f"pipeline ended with {failed} failed blocks")
+    write_run_files(session.plan.output_root, write_report(session.plan.output_root))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _load_plan(config: Path | None, output_root: Path | None, only: tuple[str, ...]) -> "Plan":
+    from dataclasses import replace
+
+    from etprof.pipeline import select_experiments
+    from etprof.store.plan_file import load_plan
+
+    if config is None:
+        raise UsageError("A run needs a plan.", hint="Give --config FILE, or use `etprof profile MODEL.pte`.")
+    plan = load_plan(config)
+    plan = select_experiments(plan, only) if only else plan
+    return replace(plan, output_root=output_root or plan.output_root)
+
+
+def _replay(place: str, config: Path | None, output_root: Path | None, *, force: bool) -> None:
+    from etprof.pipeline import replay
+
+    if not place or config is not None or output_root is None:
+        raise UsageError(
+            "A replay takes its plan from the recording.", hint="etprof run --device recorded:DIR --output-root OUT"
+        )
+    with RunProgress() as progress:
+        session = replay(Path(place), output_root, progress, force=force, command=command_line())
+    finish(session)
+
+
+def _print_schedule(plan: "Plan") -> None:
+    from etprof.schedule import build_rounds
+
+    out.print(f"model {plan.model}, results to {plan.output_root}", markup=False)
+    for index, blocks in enumerate(build_rounds(plan)):
+        out.print(f"round {index + 1}: {', '.join(block.key for block in blocks)}", markup=False)
+    extra = plan.schedule.max_blocks - plan.schedule.blocks
+    if extra:
+        out.print(f"then up to {extra} more rounds, until intervals are narrower than the target")
+    for pair in plan.pairs:
+        out.print(f"compare: {pair.candidate} against {pair.baseline}", markup=False)
+
+
+def _talkative(device: "LocalDevice") -> "LocalDevice":
+    """The same device, saying each command line before it runs it."""
+    import shlex
+    from dataclasses import replace
+
+    def command_for(job: "Job") -> list[str]:
+        line = device.command_for(job)
+        err.print(shlex.join([*job.block.experiment.launcher, *line]), markup=False)
+        return line
+
+    return replace(device, command_for=command_for)

@@ -1,0 +1,54 @@
+"""The doors of the porch: they lead to the commands, take the flags the users' documents show, and hold no logic."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripted_device import Witness, a_runnable_plan, scripted_device
+
+ROOT = Path(__file__).parents[1]
+DOORS = sorted(p for room in ("export", "scripts", "tools") for p in (ROOT / "model_profiling" / room).glob("*.py"))
+
+
+def open_door(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "model_profiling" / name), *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda p: p.name)
+def test_a_door_is_a_few_lines_to_a_command(door: Path) -> None:
+    assert len(door.read_text().splitlines()) <= 25
+    done = open_door(str(door.relative_to(ROOT / "model_profiling")), "--help")
+    assert done.returncode == 0, done.stderr
+    assert "Usage: etprof" in done.stdout
+
+
+def test_the_documents_chain_works_on_a_runs_folder(tmp_path: Path) -> None:
+    from etprof.pipeline import run_plan
+
+    plan = a_runnable_plan(tmp_path, blocks=3)
+    run_plan(plan, scripted_device(), Witness(), command="test")
+    folder = str(plan.output_root)
+    analyzed = open_door("scripts/analyze_results.py", "--run-dir", folder, "--model", str(plan.model))
+    assert analyzed.returncode == 0, analyzed.stderr
+    assert "Convolution" in analyzed.stdout
+    assert (plan.output_root / "analysis_summary.json").exists()
+    assert open_door("tools/robust_latency_analysis.py", "--run-dir", folder).returncode == 0
+    reported = open_door("scripts/generate_report.py", "--run-dir", folder)
+    assert reported.returncode == 0, reported.stderr
+    validated = open_door("scripts/validate_results.py", "--results", folder)
+    assert validated.returncode == 0, validated.stdout
+
+
+def test_a_model_that_was_not_measured_is_refused(tmp_path: Path) -> None:
+    from etprof.pipeline import run_plan
+
+    plan = a_runnable_plan(tmp_path, blocks=1)
+    run_plan(plan, scripted_device(), Witness(), command="test")
+    other = tmp_path / "other.pte"
+    other.write_bytes(b"another")
+    done = open_door("scripts/analyze_results.py", "--run-dir", str(plan.output_root), "--model", str(other))
+    assert done.returncode == 2
+    assert "is not the model that" in done.stderr
