@@ -3,25 +3,28 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: quickstart test check format setup
+.PHONY: quickstart test check format
 
-quickstart: setup
+quickstart: $(VENV)/runtime
 	@$(BIN)/etprof quickstart
 
 test: check
 	@$(BIN)/pytest
 
-check: setup
+check: $(VENV)/develop
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-format: setup
+format: $(VENV)/develop
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
-setup: $(VENV)/complete
+$(VENV)/runtime: pyproject.toml scripts/install
+	@PYTHON=$(PYTHON) scripts/install $(VENV) runtime
+	@touch $@
 
-$(VENV)/complete: pyproject.toml scripts/install
-	@PYTHON=$(PYTHON) scripts/install $(VENV)
+$(VENV)/develop: pyproject.toml scripts/install
+	@PYTHON=$(PYTHON) scripts/install $(VENV) runtime,models,dev
+	@touch $(VENV)/runtime $@

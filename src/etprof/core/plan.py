@@ -25,6 +25,7 @@ class Experiment:
     """One arm: the same program and inputs under one setting of the machine.
 
     In trace mode only traced iterations run: such an arm tells about operators and is no source of latency.
+    `cpu_cluster` is the name that `cpu_affinity` was or will be found by on the device: little, big or prime.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Experiment:
     warmup: Warmup = field(default_factory=Warmup)
     runner_path: Path | None = None
     cpu_affinity: tuple[int, ...] = ()
+    cpu_cluster: str = ""
     extra_args: tuple[str, ...] = ()
     launcher: tuple[str, ...] = ()
 

@@ -87,6 +87,66 @@ class KernelUse:
     samples: int
 
 
+class Executed(Enum):
+    """Whether an operator executed the extension, as far as its samples can tell."""
+
+    YES = "yes"
+    NO = "no"
+    UNCLEAR = "too few samples"
+    UNSEEN = "not sampled"
+
+
+@dataclass(frozen=True)
+class OperatorKernels:
+    """What threads executed while one operator ran.
+
+    `selected` is the packed data type in the operator's name, which XNNPACK picks for KleidiAI's kernels. `samples`
+    are those that executed something, `waiting` those that did not. `share` is the part of `samples` inside kernels of
+    the extension. `reason` says why it was not executed where that is known.
+    """
+
+    identity: str
+    name: str
+    category: str
+    data_type: str
+    delegated: bool
+    selected: str
+    samples: int
+    waiting: int
+    kernels: tuple[KernelUse, ...]
+    instructions: Mapping[str, int]
+    share: Interval | None
+    executed: Executed
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class KernelEvidence:
+    """What one arm's sampled blocks prove about an instruction-set extension, in its operators and over all of them.
+
+    `shown` is False where the extension was hidden. `compiled_in` are its kernels that the libraries name, None where
+    they name none of any kind. `outside` samples fell into no operator; `stray` are samples in the extension's
+    kernels wherever they fell. `share` is over the Convolution and GEMM operators.
+    """
+
+    experiment: str
+    threads: int
+    extension: str
+    shown: bool
+    advertised: bool
+    compiled_in: tuple[str, ...] | None
+    samples: int
+    waiting: int
+    outside: int
+    stray: int
+    dropped: int
+    overruns: int
+    sampled_threads: int
+    operators: tuple[OperatorKernels, ...]
+    share: Interval | None
+    verdict: str
+
+
 @dataclass(frozen=True)
 class OperatorRow:
     """One operator of the model, over all traced inferences; `samples_ms` are some of them, evenly taken in order."""
@@ -106,6 +166,33 @@ class OperatorRow:
 
 
 @dataclass(frozen=True)
+class LayoutChange:
+    """An operator that only moves data; bytes, rate, shape and module are known where the model's graph is."""
+
+    identity: str
+    name: str
+    kind: str
+    mean_ms: float
+    share: float
+    bytes_moved: int | None
+    gb_per_s: float | None
+    shape: str
+    module_path: str
+    cause: str
+
+
+@dataclass(frozen=True)
+class CancellingTransposes:
+    """Two transposes of which the second undoes the first."""
+
+    first: str
+    second: str
+    saves_ms: float
+    kind: str
+    evidence: str
+
+
+@dataclass(frozen=True)
 class ArmReport:
     """One experiment at one thread count; `samples_ms` has the untraced iterations of each block."""
 
@@ -120,6 +207,9 @@ class ArmReport:
     peak_bytes: int | None
     runner: str
     samples_ms: tuple[tuple[float, ...], ...] = ()
+    layout_changes: tuple[LayoutChange, ...] = ()
+    cancelling: tuple[CancellingTransposes, ...] = ()
+    evidence: KernelEvidence | None = None
 
     @property
     def label(self) -> str:
@@ -149,19 +239,26 @@ class CategoryShift:
 
 
 @dataclass(frozen=True)
-class OperatorShift:
-    """One operator before and after, per inference; the operator is the same when identity and name are."""
+class OperatorChange:
+    """One operator before and after, per inference; no identity and no time on the side that does not have it."""
 
-    identity: str
     name: str
     category: str
     delegated: bool
-    baseline_ms: float
-    candidate_ms: float
+    baseline_identity: str
+    candidate_identity: str
+    baseline_ms: float | None
+    candidate_ms: float | None
+    share_of_gain: float | None
+    newly_dominant: bool
+
+    @property
+    def gain_ms(self) -> float:
+        return (self.baseline_ms or 0.0) - (self.candidate_ms or 0.0)
 
     @property
     def speedup(self) -> float | None:
-        return self.baseline_ms / self.candidate_ms if self.candidate_ms > 0 else None
+        return self.baseline_ms / self.candidate_ms if self.baseline_ms and self.candidate_ms else None
 
 
 @dataclass(frozen=True)
@@ -180,7 +277,7 @@ class Comparison:
     bottleneck_before: str
     bottleneck_after: str
     output_difference: float | None
-    operators: tuple[OperatorShift, ...] = ()
+    operators: tuple[OperatorChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -209,12 +306,16 @@ class Slice:
 
 @dataclass(frozen=True)
 class Track:
-    """Inferences of one arm on a time line; `inferences` is how many of them each slice stands for."""
+    """Inferences of one arm on a time line; `inferences` is how many of them each slice stands for.
+
+    On a track of `instants` slices are moments, such as samples, and have no length.
+    """
 
     arm: str
     name: str
     inferences: int
     slices: tuple[Slice, ...]
+    instants: bool = False
 
 
 @dataclass(frozen=True)

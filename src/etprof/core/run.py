@@ -10,7 +10,10 @@ from etprof.core.plan import Block, Plan
 
 @dataclass(frozen=True)
 class Job:
-    """A block made ready for a device: the files that go in, and where the files that come out belong."""
+    """A block made ready for a device: the files that go in, and where the files that come out belong.
+
+    `samples` is None where kernels are not to be sampled.
+    """
 
     block: Block
     model: Path
@@ -20,24 +23,41 @@ class Job:
     log: Path
     outputs: Path
     timeout_s: float
+    samples: Path | None = None
 
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """How the runner's process ended; what it measured is in the job's files."""
+    """How the runner's process ended; what it measured is in the job's files.
+
+    `interruptions` are earlier tries at the same job that the device did not let end; `before` and `after` are what
+    the device said of itself around the job, where it can.
+    """
 
     exit_code: int | None
     duration_s: float
     problem: str = ""
+    interruptions: tuple[str, ...] = ()
+    before: "CpuState | None" = None
+    after: "CpuState | None" = None
 
 
 @dataclass(frozen=True)
 class CpuState:
-    """What disturbs a measurement, read before and after a block; None where the system does not tell."""
+    """What disturbs a measurement, read before and after a block; None where the system does not tell.
+
+    `throttling` is the system's own level: 0 is none.
+    """
 
     frequencies_khz: tuple[int, ...] = ()
     load_average: float | None = None
     temperature_c: float | None = None
+    governors: tuple[str, ...] = ()
+    throttling: int | None = None
+    battery_percent: int | None = None
+    battery_c: float | None = None
+    on_battery: bool | None = None
+    saves_power: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +83,7 @@ class BlockResult:
     threads_in_force: int | None = None
     features_seen: tuple[str, ...] = ()
     features_hidden: tuple[str, ...] = ()
+    cpu_affinity: tuple[int, ...] = ()
     load_ns: int | None = None
     warmup_ns: tuple[int, ...] = ()
     warmup_steady: bool | None = None
@@ -71,6 +92,7 @@ class BlockResult:
     peak_bytes: int | None = None
     outputs: tuple[OutputTensor, ...] = ()
     etdump: str = ""
+    samples: str = ""
     log: str = ""
     retried: tuple[str, ...] = ()
     started_at: str = ""
@@ -88,8 +110,18 @@ class BlockResult:
 
 
 @dataclass(frozen=True)
+class Cluster:
+    """Cores that are alike; `name` is little, big or prime, and empty where all cores are alike."""
+
+    name: str
+    core_type: str
+    cores: tuple[int, ...]
+    max_khz: int | None = None
+
+
+@dataclass(frozen=True)
 class DeviceInfo:
-    """A device's description of itself."""
+    """A device's description of itself. What changes from minute to minute is in the blocks' CpuState."""
 
     name: str
     system: str
@@ -100,6 +132,10 @@ class DeviceInfo:
     sme_vector_bits: int | None = None
     governor: str = ""
     times_are_real: bool = True
+    model: str = ""
+    soc: str = ""
+    build: str = ""
+    clusters: tuple[Cluster, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ class EventKind(IntEnum):
 
 @dataclass(frozen=True)
 class Trace:
-    """Columns of equal length, in recorded order; `runs` and `signature` have one entry per inference instead.
+    """Columns of equal length, in recorded order; `signature` has one entry per inference instead.
 
     `run` counts inferences from 0 and is -1 outside of them: before the first, and for what a cut-off inference left
     behind. `delegate_call` is the ordinal of the DELEGATE_CALL within its run that the row belongs to (the container

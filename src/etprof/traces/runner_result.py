@@ -38,6 +38,7 @@ class _RunnerResult(BaseModel):
     threads: int | None
     features_seen: tuple[str, ...]
     features_hidden: tuple[str, ...]
+    cpu_affinity: tuple[int, ...] = ()
     load_ns: int | None
     warmup_ns: tuple[int, ...]
     warmup_steady: bool | None
@@ -67,7 +68,8 @@ def read_runner_result(path: Path) -> dict[str, Any]:
     return {
         "error": said.error, "runner": said.runner, "executorch_version": said.executorch_version,
         "threads_in_force": said.threads, "features_seen": said.features_seen, "features_hidden": said.features_hidden,
-        "load_ns": said.load_ns, "warmup_ns": said.warmup_ns, "warmup_steady": said.warmup_steady,
+        "cpu_affinity": said.cpu_affinity, "load_ns": said.load_ns,
+        "warmup_ns": said.warmup_ns, "warmup_steady": said.warmup_steady,
         "latency_ns": said.latency_ns, "traced_ns": said.traced_ns, "peak_bytes": said.peak_bytes,
         "cpu_before": _cpu_state(said.cpu_before), "cpu_after": _cpu_state(said.cpu_after),
         "outputs": tuple(OutputTensor(o.dtype, o.shape, o.sha256, o.file) for o in said.outputs),

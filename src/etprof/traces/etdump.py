@@ -1,0 +1,160 @@
+"""Reads ExecuTorch's ETDump: FlatBuffer in, columns out, with no schema compiler and no object per event."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from etprof.core.errors import TraceError
+from etprof.core.trace import Trace
+from etprof.traces.event_kinds import EventColumns, build_trace
+from etprof.traces.flatbuffer import Buffer, Positions
+from etprof.traces.name_table import NameTable
+
+IDENTIFIER = b"ED00"
+# Small enough to stay in the cache and to bound memory, large enough for the interpreter not to count.
+CHUNK = 1 << 15
+# An entry of the list, the event's table and the table it leads to: nothing that was written by a writer is smaller.
+SMALLEST_EVENT = 20
+
+# Field indices in etdump_schema_flatcc.fbs.
+ETDUMP_RUN_DATA = 1
+RUN_NAME, RUN_EVENTS = 0, 3
+EVENT_PROFILE, EVENT_DEBUG = 0, 2
+PROFILE_NAME, PROFILE_INSTRUCTION, PROFILE_DELEGATE_INT, PROFILE_DELEGATE_STR = 0, 2, 3, 4
+PROFILE_START, PROFILE_END = 6, 7
+
+FOREIGN = {
+    b"ET": "an ExecuTorch program (.pte), not a trace of one",
+    b"PK": "a zip archive (an ETRecord is one), not an ETDump",
+    b"BP": "a bundled program (.bpte), not a trace of one",
+}
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The RunData entries: their names, and where the list of events of each begins."""
+
+    names: tuple[str, ...]
+    first_event: Positions
+    event_count: Positions
+
+
+def read_etdump(path: Path) -> Trace:
+    if not path.is_file():
+        raise TraceError(f"There is no trace at {path}.", hint="Name a .etdump file that a run has left behind.")
+    buffer = Buffer(path)
+    root, notes = _find_root(buffer)
+    names = NameTable(buffer)
+    blocks = _read_blocks(buffer, root)
+    columns = _read_events(buffer, blocks, names)
+    if not len(columns.name):
+        raise TraceError(
+            f"{path} holds no profile event.",
+            hint="Record it with an ETDump-enabled runner and at least one inference: etprof run writes such traces.",
+        )
+    return build_trace(columns, names.names, blocks.names, notes, buffer)
+
+
+def _find_root(buffer: Buffer) -> tuple[Positions, tuple[str, ...]]:
+    """The root table, behind a size prefix or without one, and what is to be said about the file as a whole."""
+    head = buffer.bytes[:12].tobytes()
+    if buffer.size == 0:
+        raise TraceError(f"{buffer.path} is empty.", hint="The runner wrote no trace: look at its log.")
+    if head[8:12] == IDENTIFIER:
+        promised = int.from_bytes(head[:4], "little") + 4
+        if promised > buffer.size:
+            raise TraceError(
+                f"{buffer.path} is cut off: it holds {buffer.size:,} of {promised:,} bytes.",
+                hint="Copy or record it again; the disk was full or the transfer stopped.",
+            )
+        extra = buffer.size - promised
+        notes = (f"{extra:,} bytes behind the end of the trace were ignored.",) if extra > 3 else ()
+        return buffer.follow(np.array([4], np.int64)), notes
+    if head[4:8] == IDENTIFIER and buffer.size >= 12:
+        return buffer.follow(np.array([0], np.int64)), ()
+    raise TraceError(f"{buffer.path} is no ETDump: {_describe(head)}.", hint="Name the .etdump file of a run.")
+
+
+def _describe(head: bytes) -> str:
+    for mark, what in FOREIGN.items():
+        if head[4:6] == mark or head[:2] == mark:
+            return f"it looks like {what}"
+    return f"its identifier is {head[8:12]!r} where {IDENTIFIER!r} was expected"
+
+
+def _read_blocks(buffer: Buffer, root: Positions) -> _Blocks:
+    dump = buffer.tables(root)
+    list_at = buffer.field(dump, ETDUMP_RUN_DATA, 4)
+    if not list_at[0]:
+        return _Blocks((), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    first, count = buffer.vectors(buffer.follow(list_at), 4)
+    entries = first[0] + 4 * np.arange(count[0], dtype=np.int64)
+    runs = buffer.tables(buffer.follow(entries))
+    event_list = buffer.field(runs, RUN_EVENTS, 4)
+    has_events = event_list > 0
+    first_event = np.zeros(len(runs), np.int64)
+    event_count = np.zeros(len(runs), np.int64)
+    first_event[has_events], event_count[has_events] = buffer.vectors(buffer.follow(event_list[has_events]), 4)
+    return _Blocks(_read_block_names(buffer, buffer.field(runs, RUN_NAME, 4)), first_event, event_count)
+
+
+def _read_block_names(buffer: Buffer, name_at: Positions) -> tuple[str, ...]:
+    table = NameTable(buffer)
+    number = np.full(len(name_at), table.add(""), np.int32)
+    for start in range(0, len(name_at), CHUNK):
+        part = name_at[start : start + CHUNK]
+        named = np.flatnonzero(part)
+        number[start + named] = table.intern(buffer.follow(part[named]))
+    names = table.names
+    return tuple(names[i] for i in number.tolist())
+
+
+def _read_events(buffer: Buffer, blocks: _Blocks, names: NameTable) -> EventColumns:
+    total = int(blocks.event_count.sum())
+    buffer.require(total * SMALLEST_EVENT <= buffer.size, f"{total:,} events do not fit into {buffer.size:,} bytes")
+    columns = EventColumns.empty(total)
+    last = np.cumsum(blocks.event_count)
+    for start in range(0, total, CHUNK):
+        ordinal = np.arange(start, min(start + CHUNK, total), dtype=np.int64)
+        block = np.searchsorted(last, ordinal, side="right")
+        entry = blocks.first_event[block] + 4 * (ordinal - (last[block] - blocks.event_count[block]))
+        _read_chunk(buffer, entry, block, names, columns)
+    return columns.without_spare()
+
+
+def _read_chunk(buffer: Buffer, entry: Positions, block: Positions, names: NameTable, columns: EventColumns) -> None:
+    """Adds the profile events among these entries of event lists to the columns."""
+    events = buffer.tables(buffer.follow(entry))
+    profile_at = buffer.field(events, EVENT_PROFILE, 4)
+    columns.debug_events += int(np.count_nonzero(buffer.field(events, EVENT_DEBUG, 4)))
+    is_profile = profile_at > 0
+    profile = buffer.tables(buffer.follow(profile_at[is_profile]))
+    into = slice(columns.filled, columns.filled + len(profile))
+    columns.filled += len(profile)
+    start, end = (buffer.uint64(buffer.field(profile, index, 8)) for index in (PROFILE_START, PROFILE_END))
+    if len(profile):
+        buffer.require(end.max() < 1 << 62, "a time stamp is absurd")
+        buffer.require(not np.any(end < start), "an event ends before it starts")
+    columns.block[into] = block[is_profile]
+    columns.start_ns[into] = start
+    columns.duration_ns[into] = end - start
+    columns.instruction[into] = buffer.int32(buffer.field(profile, PROFILE_INSTRUCTION, 4), -1)
+    delegate_int = buffer.int32(buffer.field(profile, PROFILE_DELEGATE_INT, 4), -1)
+    delegate_str_at = buffer.field(profile, PROFILE_DELEGATE_STR, 4)
+    name_at = np.where(delegate_str_at > 0, delegate_str_at, buffer.field(profile, PROFILE_NAME, 4))
+    columns.name[into] = _number_names(buffer, name_at, delegate_int, names)
+    columns.is_delegated[into] = (delegate_str_at > 0) | (delegate_int != -1)
+
+
+def _number_names(
+    buffer: Buffer, name_at: Positions, delegate_int: NDArray[np.int32], names: NameTable
+) -> NDArray[np.int32]:
+    number = np.empty(len(name_at), np.int32)
+    named = name_at > 0
+    number[named] = names.intern(buffer.follow(name_at[named]))
+    # A backend may identify its operators by number alone.
+    for value in np.unique(delegate_int[~named]):
+        number[~named & (delegate_int == value)] = names.add("(unnamed)" if value == -1 else f"delegate id {value}")
+    return number

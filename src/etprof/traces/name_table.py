@@ -1,0 +1,67 @@
+"""Names of events, interned: a trace repeats the same few hundred strings for every inference, never shared."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from etprof.traces.flatbuffer import Buffer, Positions
+
+LONGEST_NAME = 1024
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+class NameTable:
+    """Gives equal strings equal numbers, by gathers: a hash finds the candidates, the words themselves decide."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self._buffer = buffer
+        self._numbers: dict[str, int] = {}
+        self._held_bytes = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._numbers)
+
+    def add(self, name: str) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    def intern(self, at: Positions) -> NDArray[np.int32]:
+        """The number of the string at each position."""
+        first, length = self._buffer.vectors(at, 1)
+        if not len(at):
+            return np.zeros(0, np.int32)
+        self._buffer.require(length.max() <= LONGEST_NAME, f"a name is longer than {LONGEST_NAME} bytes")
+        words = self._words(first >> 2, length)
+        _, chosen, choice = np.unique(_hash(words, length), return_index=True, return_inverse=True)
+        numbers = np.array([self._add_at(first[i], length[i]) for i in chosen], np.int32)[choice]
+        same = (words == words[:, chosen[choice]]).all(axis=0) & (length == length[chosen[choice]])
+        # Strings that share a hash and nothing else do not happen by accident; they must not be mixed up all the same.
+        for i in np.flatnonzero(~same):
+            numbers[i] = self._add_at(first[i], length[i])
+        return numbers
+
+    def _add_at(self, first: np.int64, length: np.int64) -> int:
+        # Strings that overlap could say more than the whole file; no writer makes such, and memory has an end.
+        self._held_bytes += int(length)
+        self._buffer.require(self._held_bytes <= self._buffer.size, "its names overlap")
+        return self.add(self._buffer.bytes[first : first + length].tobytes().decode("utf-8", "replace"))
+
+    def _words(self, first: Positions, length: Positions) -> NDArray[np.uint32]:
+        """A row per word index, a column per string, zero beyond a string's last word.
+
+        The last word may hold bytes from behind the string. They can only tell equal strings apart, never make
+        different ones equal, and equal texts get one number in the end.
+        """
+        rows = -(-int(length.max()) // 4)
+        words = np.zeros((rows, len(first)), np.uint32)
+        for row in range(rows):
+            longer = np.flatnonzero(length > 4 * row)
+            words[row, longer] = self._buffer.words[first[longer] + row]
+        return words
+
+
+def _hash(words: NDArray[np.uint32], length: Positions) -> NDArray[np.uint64]:
+    value = length.astype(np.uint64)
+    for row in words:
+        value = (value ^ row) * _MULTIPLIER
+        value ^= value >> np.uint64(29)
+    return value

@@ -1,0 +1,83 @@
+"""The log of a stock executor_runner: what it tells is read, what it does not tell stays unknown."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etprof.core.errors import TraceError
+from etprof.traces.stock_log import read_stock_log
+
+_PREFIX = "I 00:00:00.0{} executorch:executor_runner.cpp:{}] "
+
+
+def make_log(times_ms: list[float], *, traced: bool = True) -> str:
+    count = len(times_ms)
+    words = [
+        "Resetting threadpool with num threads = 4",
+        "Model file toy.pte is loaded.",
+        "Using method forward",
+        "Model loaded in 12.500000 ms.",
+        *(f"Iteration {i} of {count}: {ms:f} ms" for i, ms in enumerate(times_ms, 1)),
+        f"Model executed successfully {count} time(s) in {sum(times_ms):f} ms.",
+        "1 outputs: ",
+        *(["ETDump written to file 'toy.etdump'."] if traced else []),
+    ]
+    return "\n".join(_PREFIX.format(100 + n, 300 + n) + text for n, text in enumerate(words))
+
+
+def test_a_whole_log_is_read() -> None:
+    log = read_stock_log(make_log([3.0, 2.0, 2.5]))
+    assert log.iterations_ns == (3_000_000, 2_000_000, 2_500_000)
+    assert (log.executions, log.total_ns, log.mean_ns) == (3, 7_500_000, 2_500_000)
+    assert (log.load_ns, log.threads, log.method_name, log.is_traced) == (12_500_000, 4, "forward", True)
+
+
+@given(st.lists(st.floats(0.001, 1e5), min_size=1, max_size=30))
+def test_every_iteration_survives_to_the_nanosecond_the_log_has(times_ms: list[float]) -> None:
+    log = read_stock_log(make_log(times_ms))
+    assert log.iterations_ns == tuple(round(float(f"{ms:f}") * 1e6) for ms in times_ms)
+
+
+def test_the_first_iterations_are_the_warm_up() -> None:
+    fields = read_stock_log(make_log([9.0, 5.0, 2.0, 2.1], traced=False)).block_fields(warmup=2)
+    assert fields["warmup_ns"] == (9_000_000, 5_000_000)
+    assert fields["latency_ns"] == (2_000_000, 2_100_000)
+    assert fields["runner"] == "stock executor_runner"
+    assert "peak_bytes" not in fields
+
+
+def test_times_taken_under_a_tracer_say_so() -> None:
+    assert "event tracer on" in read_stock_log(make_log([1.0])).block_fields(warmup=0)["runner"]
+
+
+def test_an_older_log_tells_only_the_total() -> None:
+    log = read_stock_log(
+        "I 00:00:00.1 executorch:executor_runner.cpp:1] Model executed successfully 10 time(s) in 25 ms."
+    )
+    assert (log.iterations_ns, log.mean_ns) == ((), 2_500_000)
+    assert (log.load_ns, log.threads, log.is_traced) == (None, None, False)
+    assert log.block_fields(warmup=3)["latency_ns"] == ()
+
+
+def test_the_oldest_log_tells_no_time_at_all() -> None:
+    log = read_stock_log("I 00:00:00.1 executorch:executor_runner.cpp:1] Model executed successfully.")
+    assert (log.executions, log.total_ns, log.mean_ns) == (None, None, None)
+
+
+@pytest.mark.parametrize("text", ["", "E executorch:program.cpp:55] Program identifier 'abcd' != expected 'ET12'"])
+def test_a_run_that_did_not_end_well_is_refused_with_its_last_words(text: str) -> None:
+    with pytest.raises(TraceError) as caught:
+        read_stock_log(text)
+    assert (text or "nothing at all") in caught.value.message
+
+
+def test_a_log_with_holes_is_refused() -> None:
+    lines = make_log([1.0, 2.0, 3.0]).splitlines()
+    del lines[5]
+    with pytest.raises(TraceError, match="shows 2 of 3 iterations"):
+        read_stock_log("\n".join(lines))
+
+
+def test_two_runs_in_one_log_are_refused() -> None:
+    with pytest.raises(TraceError, match="shows 4 of 2 iterations"):
+        read_stock_log(make_log([1.0, 2.0]) + "\n" + make_log([1.0, 2.0]))
