@@ -7,14 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from etprof.analysis.operators import build_operators
 from etprof.core.errors import StoreError
-from etprof.core.trace import EventKind
+from etprof.core.trace import EventKind, Trace
 from etprof.store import timeline_files as files
 from etprof.trace_tables import write_statistics, write_timelines
 from etprof.traces.etdump import read_etdump
 
 TESTS = Path(__file__).parents[1]
-TRACES = sorted((TESTS / "data" / "traces").glob("*.etdump"))
+DATA = TESTS / "data" / "traces"
+TRACES = sorted(DATA.glob("*.etdump"))
 PROMISED = "model_id, name, type, delegate_backend, start_us, end_us, duration_ms, pct_total, node_id, run_index, block"
 COLUMN_TABLES = {
     "timeline": files.TIMELINE_COLUMNS,
@@ -35,13 +37,28 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
 def test_a_timeline_read_back_is_the_trace_it_came_from(path: Path, tmp_path: Path) -> None:
     trace = read_etdump(path)
-    every, first = write_timelines(tmp_path, path.stem, trace)
-    loaded = files.load_timeline(every)
+    every, first = write_timelines(tmp_path, path.stem, [trace])
+    (loaded,) = files.load_timeline(every)
+    assert_same(loaded, trace)
+    assert len(files.load_timeline(first)[0]) == np.count_nonzero(trace.run == 0)
+
+
+def test_a_timeline_of_several_processes_is_read_back_as_several_traces(tmp_path: Path) -> None:
+    traces = [read_etdump(DATA / f"{name}.etdump") for name in ("small_cnn", "small_cnn", "failed_run")]
+    every, first = write_timelines(tmp_path, "x", traces)
+    for loaded, trace in zip(files.load_timeline(every), traces, strict=True):
+        assert_same(loaded, trace)
+    rows = read_rows(every)
+    assert [int(row["run_index"]) for row in rows if row["type"] == "EXECUTE"] == list(range(13))
+    assert {row["process"] for row in read_rows(first)} == {"0"}
+    assert build_operators(files.load_timeline(every)) == build_operators(traces)
+
+
+def assert_same(loaded: Trace, trace: Trace) -> None:
     for column in ("kind", "run", "delegate_call", "position", "instruction", "start_ns", "duration_ns", "signature"):
         assert getattr(loaded, column).tolist() == getattr(trace, column).tolist(), column
     assert [loaded.names[n] for n in loaded.name] == [trace.names[n] for n in trace.name]
     assert loaded.run_count == trace.run_count
-    assert len(files.load_timeline(first)) == np.count_nonzero(trace.run == 0)
 
 
 def test_the_columns_users_read_come_first_and_in_their_order() -> None:
@@ -49,8 +66,8 @@ def test_the_columns_users_read_come_first_and_in_their_order() -> None:
 
 
 def test_names_keep_their_counter_and_containers_are_rows_of_their_own_kind(tmp_path: Path) -> None:
-    trace = read_etdump(TESTS / "data" / "traces" / "small_cnn.etdump")
-    rows = read_rows(write_timelines(tmp_path, "x", trace)[0])
+    trace = read_etdump(DATA / "small_cnn.etdump")
+    rows = read_rows(write_timelines(tmp_path, "x", [trace])[0])
     kinds = {row["name"]: row["type"] for row in rows}
     assert kinds["Convolution (NHWC, F32) IGEMM #1"] == "DELEGATED_OPERATOR"
     assert kinds["DELEGATE_CALL"] == "DELEGATE_CALL"
@@ -61,7 +78,7 @@ def test_names_keep_their_counter_and_containers_are_rows_of_their_own_kind(tmp_
 
 
 def test_statistics_have_a_row_for_each_operator(tmp_path: Path) -> None:
-    trace = read_etdump(TESTS / "data" / "traces" / "small_cnn.etdump")
+    trace = read_etdump(DATA / "small_cnn.etdump")
     operators, categories = write_statistics(tmp_path, "x", [trace])
     is_operator = (trace.run == 0) & np.isin(trace.kind, (EventKind.DELEGATED_OPERATOR, EventKind.PORTABLE_OPERATOR))
     assert len(read_rows(operators)) == np.count_nonzero(is_operator)
@@ -74,7 +91,7 @@ def test_statistics_have_a_row_for_each_operator(tmp_path: Path) -> None:
         ("", "has no column 'model_id'"),
         ("a,b\n1,2\n", "has no column 'model_id'"),
         (",".join(files.TIMELINE_COLUMNS) + "\n", "holds no event"),
-        (",".join(files.TIMELINE_COLUMNS) + "\n" + "x," * 17 + "x\n", "a field that no timeline has"),
+        (",".join(files.TIMELINE_COLUMNS) + "\n" + "x," * 18 + "x\n", "a field that no timeline has"),
     ],
 )
 def test_a_file_that_is_no_timeline_is_refused(tmp_path: Path, content: str, message: str) -> None:
