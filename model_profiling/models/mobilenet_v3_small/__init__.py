@@ -1,0 +1,1 @@
+"""MobileNetV3-Small as torchvision defines it."""

@@ -1,0 +1,1 @@
+"""A small vision transformer: a model whose time is matrix multiplication."""

@@ -1,0 +1,234 @@
+"""`etprof export`: turns a PyTorch model into a .pte that was run and compared before it is handed over."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from etprof.cli.console import out
+from etprof.core.errors import EtprofError, UsageError
+from etprof.core.units import format_bytes, format_percent
+
+if TYPE_CHECKING:
+    from etprof.core.model import Artifact
+    from etprof.export.request import ExportRequest, Quantization
+
+
+def command(
+    model: Annotated[str | None, typer.Argument(help="Name of the model; `etprof models` lists them.")] = None,
+    model_option: Annotated[str | None, typer.Option("--model", help="The same, as an option.")] = None,
+    backend: Annotated[str, typer.Option(help="xnnpack, or portable for no delegation at all.")] = "xnnpack",
+    dtype: Annotated[str, typer.Option(help="fp32 or fp16.")] = "fp32",
+    quantize: Annotated[bool, typer.Option("--quantize", help="INT8; by default static and per channel.")] = False,
+    quant_scheme: Annotated[
+        str | None, typer.Option(help="static, dynamic, linear-dynamic or linear-weight-only.")
+    ] = None,
+    quant_granularity: Annotated[str | None, typer.Option(help="per_channel or per_tensor.")] = None,
+    weight_bits: Annotated[int | None, typer.Option(help="8, or 4 for the linear schemes.")] = None,
+    group_size: Annotated[int | None, typer.Option(help="Weights that share a scale, for 4-bit weights.")] = None,
+    calibration: Annotated[
+        str | None, typer.Option(help="How many inputs to calibrate with, or a folder of .npy or .npz files.")
+    ] = None,
+    outdir: Annotated[Path | None, typer.Option(help="Where to write; default: out_MODEL/artifacts.")] = None,
+    models_dir: Annotated[Path | None, typer.Option(help="Your models; default: ./model_profiling/models.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="A local .pt or .safetensors file with weights.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For random weights, inputs and calibration inputs.")] = 0,
+    min_snr: Annotated[float | None, typer.Option(help="Fail below this SNR in dB against eager fp32.")] = None,
+    save_graph: Annotated[bool, typer.Option("--save-graph", help="Write the XNNPACK nodes to graph.json.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Keep every intermediate program; say why operators were left out.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Export anew even where nothing has changed.")] = False,
+    export_all: Annotated[
+        bool, typer.Option("--all", help="Export a matrix of models, dtypes and schemes; see the next three.")
+    ] = False,
+    models: Annotated[str, typer.Option(help="With --all: names, separated by commas; default: your models.")] = "",
+    dtypes: Annotated[str, typer.Option(help="With --all: for example fp32 or fp32,fp16.")] = "fp32,fp16",
+    schemes: Annotated[
+        str, typer.Option(help="With --all: for example static_per_channel,dynamic_per_channel; or none.")
+    ] = "static_per_channel",
+) -> None:
+    """Export a model to a .pte, run it, and compare it with eager PyTorch."""
+    from etprof.export.exporter import ExportRequest
+
+    quantization = _quantization(quantize, quant_scheme, quant_granularity, weight_bits, group_size, calibration)
+    request = ExportRequest(
+        model=_one_name(model, model_option, export_all),
+        outdir=outdir,
+        backend=backend,
+        dtype=dtype,
+        quantization=quantization,
+        seed=seed,
+        checkpoint=checkpoint,
+        models_dir=models_dir,
+        min_snr_db=min_snr,
+        save_graph=save_graph,
+        debug=debug,
+        force=force,
+    )
+    if export_all:
+        _export_matrix(request, _names(models), _names(dtypes), _names(schemes))
+    else:
+        _export_one(request)
+
+
+def _export_one(request: "ExportRequest") -> None:
+    from etprof.export.exporter import export_model
+
+    with stages(request.stem) as progress:
+        artifact = export_model(request, progress)
+    print_artifact(artifact, with_reasons=request.debug)
+    out.print("export ok")
+
+
+def _export_matrix(like: "ExportRequest", models: list[str], dtypes: list[str], schemes: list[str]) -> None:
+    """Every cell is tried; a failure is a row of the table, and makes the exit code 1."""
+    from etprof.export.exporter import export_model
+    from etprof.export.foreign import output_to
+    from etprof.export.matrix import build_matrix, ready_models
+
+    if like.quantization or like.checkpoint:
+        raise UsageError(
+            "--all takes neither --quantize nor --checkpoint.",
+            hint="Say what to export with --models, --dtypes and --schemes.",
+        )
+    with output_to(Path(os.devnull)):
+        names = models or ready_models(like.models_dir)
+    requests = build_matrix(like, names, dtypes, [scheme for scheme in schemes if scheme != "none"])
+    results: list[Artifact | EtprofError] = []
+    for index, request in enumerate(requests):
+        try:
+            with stages(f"[{index + 1}/{len(requests)}] {request.stem}") as progress:
+                results.append(export_model(request, progress))
+        except EtprofError as error:
+            results.append(error)
+    print_matrix(requests, results)
+    failed = sum(isinstance(result, EtprofError) for result in results)
+    out.print(f"{len(results) - failed} exported, {failed} failed")
+    if failed:
+        raise typer.Exit(1)
+    out.print("export ok")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _one_name(argument: str | None, option: str | None, export_all: bool) -> str:
+    if export_all:
+        if argument or option:
+            raise UsageError("--all and the name of a model do not go together.", hint="Use: --all --models NAME,NAME")
+        return ""
+    if (argument is None) == (option is None):
+        raise UsageError("Name one model to export.", hint="For example: etprof export toy_cnn; see `etprof models`.")
+    return argument or option or ""
+
+
+def _quantization(
+    quantize: bool,
+    scheme: str | None,
+    granularity: str | None,
+    bits: int | None,
+    group: int | None,
+    samples: str | None,
+) -> "Quantization | None":
+    from etprof.export.request import Quantization
+
+    given: dict[str, Any] = {
+        "scheme": scheme,
+        "granularity": granularity,
+        "weight_bits": bits,
+        "group_size": group,
+        "calibration": int(samples) if samples and samples.isdecimal() else (Path(samples) if samples else None),
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    if given and not quantize:
+        raise UsageError("Quantisation options were given without --quantize.", hint="Add --quantize.")
+    return Quantization(**given) if quantize else None
+
+
+@contextmanager
+def stages(title: str) -> Iterator[Callable[[str], None]]:
+    """A line that names the running stage, on a descriptor of its own: the export takes over the usual two."""
+    from rich.console import Console
+
+    with os.fdopen(os.dup(2), "w", encoding="utf-8") as stream:
+        console = Console(file=stream, highlight=False)
+        with console.status(escape(title), spinner="line") as status:
+            yield lambda stage: status.update(escape(f"{title}: {stage}"))
+
+
+def print_artifact(artifact: "Artifact", *, with_reasons: bool = False) -> None:
+    meta = artifact.meta
+    delegation = meta["delegation"]
+    total = delegation["operators_delegated"] + delegation["operators_left"]
+    rows = {
+        "file": str(artifact.pte),
+        "size": format_bytes(meta["pte"]["bytes"]),
+        "weights": describe_weights(meta),
+        "partitions": str(delegation["partitions"]),
+        "delegated": f"{format_percent(delegation['delegated_share'])} of {total} operators",
+        "left out": describe_left_out(delegation),
+        "SNR": describe_snr(meta),
+    }
+    print_columns([list(row) for row in rows.items()])
+    if with_reasons:
+        for each in delegation["left"]:
+            reason = each["reason"] or "the partitioner gave no reason"
+            out.print(f"{each['count']} x {each['operator']} left out: {reason}", markup=False)
+        out.print(f"intermediate programs: {artifact.pte.with_suffix('.debug')}", markup=False)
+    if artifact.reused:
+        out.print("Nothing has changed since this file was exported, so it was kept; --force exports it anew.")
+
+
+def print_matrix(requests: "Sequence[ExportRequest]", results: "Sequence[Artifact | EtprofError]") -> None:
+    table = [["model", "precision", "size", "partitions", "delegated", "SNR", "file or reason"]]
+    for request, result in zip(requests, results, strict=True):
+        scheme = f" {request.quantization.label}" if request.quantization else ""
+        if isinstance(result, EtprofError):
+            cells = ["failed", "", "", "", result.message]
+        else:
+            meta = result.meta
+            cells = [
+                format_bytes(meta["pte"]["bytes"]),
+                str(meta["delegation"]["partitions"]),
+                format_percent(meta["delegation"]["delegated_share"]),
+                describe_snr(meta),
+                f"{result.pte}{' (kept)' if result.reused else ''}",
+            ]
+        table.append([request.model, request.precision + scheme, *cells])
+    print_columns(table)
+
+
+def print_columns(rows: list[list[str]]) -> None:
+    """Aligned text that is never cut: file names and reasons are there to be copied."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        out.print(line.rstrip(), markup=False)
+
+
+def describe_left_out(delegation: Any) -> str:
+    counts: Counter[str] = Counter()
+    for each in delegation["left"]:
+        counts[each["operator"]] += each["count"]
+    return ", ".join(f"{count} {operator}" for operator, count in counts.items()) or "none"
+
+
+def describe_weights(meta: Any) -> str:
+    weights = meta["weights"]
+    if weights["source"] == "random":
+        return f"random, seed {weights['seed']}"
+    if weights["source"] == "model":
+        return "the model's own"
+    return f"{weights['file']} ({weights['file_sha256'][:12]})"
+
+
+def describe_snr(meta: Any) -> str:
+    worst = meta["numerics"]["worst_snr_db"]
+    return "exact" if worst is None else f"{worst:.1f} dB (floor {meta['numerics']['floor_db']:g} dB)"

@@ -1,0 +1,1 @@
+"""From a PyTorch model to a .pte that can be trusted."""

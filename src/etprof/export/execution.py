@@ -1,0 +1,25 @@
+"""Runs a .pte with the real runtime, once, to see what it computes."""
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+def run_program(pte: Path, tensors: Sequence[Any]) -> list[Any]:
+    _load_quantized_kernels()
+    from executorch.runtime import Runtime
+
+    method = Runtime.get().load_program(pte).load_method("forward")
+    return [output.clone() for output in method.execute([tensor.contiguous() for tensor in tensors])]
+
+
+@cache
+def _load_quantized_kernels() -> None:
+    # Importing torch first lets the library find what it is linked against; loading it registers its kernels.
+    import executorch.extension.pybindings.portable_lib as bindings
+
+    libraries = Path(bindings.__file__).parents[2] / "lib"
+    for library in libraries.glob("libexecutorch_kernels_quantized.*"):
+        ctypes.CDLL(str(library))

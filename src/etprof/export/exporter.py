@@ -1,0 +1,221 @@
+"""Exports one model: the only model-specific step of the workflow, and the place where trust is earned."""
+
+import glob
+import math
+import shutil
+import tempfile
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from etprof.core.errors import ExportError
+from etprof.core.model import Artifact
+from etprof.export import calibration, inputs
+from etprof.export.dependencies import installed_version, require_packages, runtime_versions
+from etprof.export.execution import run_program
+from etprof.export.foreign import foreign_code, output_to
+from etprof.export.graph import save_graph
+from etprof.export.intermediates import save_intermediates
+from etprof.export.lowering import Lowered, Progress, lower
+from etprof.export.meta import artifact_of, build_meta, find_reusable, meta_path, save_meta
+from etprof.export.numerics import OutputError, compare_outputs, worst_snr
+from etprof.export.registry import ModelEntry, find_model, find_models_dir
+from etprof.export.request import ExportRequest, Quantization, content_digest
+from etprof.export.source import EagerModel, build_model, seeded
+from etprof.export.wheel_models import source_digest
+
+__all__ = ["ExportRequest", "Quantization", "export_model"]
+
+
+def export_model(request: ExportRequest, progress: Progress | None = None) -> Artifact:
+    """Writes the .pte and its side files into the request's folder, all of them or none.
+
+    `progress` is told each stage by a word. What libraries print goes to `<stem>.export.log` in the same folder.
+    """
+    report = progress or _ignore
+    report("loading")
+    versions = runtime_versions()
+    try:
+        with _published_log(request) as log, output_to(log):
+            return _export_logged(request, versions, report)
+    except OSError as error:
+        raise ExportError(
+            f"Writing to {request.folder} failed: {error.strerror or error}.",
+            hint="Choose another folder with --outdir.",
+        ) from error
+
+
+def _export_logged(request: ExportRequest, versions: Mapping[str, str], progress: Progress) -> Artifact:
+    try:
+        return _export(request, versions, progress)
+    except ExportError as error:
+        traceback.print_exc()
+        error.hint = error.hint or f"The log has the details: {_log_path(request)}"
+        raise
+
+
+def _ignore(stage: str) -> None:
+    pass
+
+
+def _log_path(request: ExportRequest) -> Path:
+    return request.folder / f"{request.stem}.export.log"
+
+
+@contextmanager
+def _published_log(request: ExportRequest) -> Iterator[Path]:
+    """A log that moves into the folder when the export got as far as making one, and holds something."""
+    with tempfile.TemporaryDirectory(prefix="etprof-") as scratch:
+        log = Path(scratch) / "export.log"
+        log.touch()
+        try:
+            yield log
+        finally:
+            if request.folder.is_dir() and log.stat().st_size:
+                shutil.copyfile(log, _log_path(request))
+
+
+def _export(request: ExportRequest, versions: Mapping[str, str | None], progress: Progress) -> Artifact:
+    entry = find_model(request.model, find_models_dir(request.models_dir))
+    require_packages(entry.name, entry.requires)
+    versions = {**versions, **{name: installed_version(name) for name in entry.requires}}
+    if entry.problem and entry.origin == "models folder":
+        raise ExportError(entry.problem, hint=f"Repair {entry.location}, then see: etprof models")
+    source = {"origin": entry.origin, "location": entry.location, "sha256": source_digest(entry)}
+    if not request.force and not request.debug and (found := find_reusable(request, source["sha256"], versions)):
+        return found
+    request.folder.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{request.stem}.partial-", dir=request.folder))
+    try:
+        facts = _export_into(partial, entry, request, progress)
+        meta = build_meta(request, {"model_source": source, "versions": dict(versions), **facts})
+        save_meta(meta, meta_path(request, partial))
+        _publish(partial, request)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return artifact_of(request.folder, meta, meta_path(request, request.folder))
+
+
+def _publish(partial: Path, request: ExportRequest) -> None:
+    """Moves the finished files into place, the meta file last: what it describes is there when it appears."""
+    final_meta = meta_path(request, request.folder)
+    final_meta.unlink(missing_ok=True)
+    for stale in request.folder.glob(f"{glob.escape(request.stem)}.*"):
+        if stale != _log_path(request):
+            shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
+    for path in sorted(partial.iterdir(), key=lambda p: p.name == final_meta.name):
+        path.replace(request.folder / path.name)
+
+
+def _export_into(folder: Path, entry: ModelEntry, request: ExportRequest, progress: Progress) -> dict[str, Any]:
+    import torch
+
+    progress("building")
+    with torch.no_grad():
+        model = build_model(entry, request.seed, request.checkpoint)
+        dtype = torch.float16 if request.dtype == "fp16" else torch.float32
+        args, kwargs = inputs.cast((model.args, dict(model.kwargs)), dtype)
+        reference = _eager_outputs(model, args, kwargs)
+        samples, calibrated = _calibration(model, request)
+        model.module.to(dtype)
+        with seeded(request.seed):
+            lowered = lower(replace(model, args=args, kwargs=kwargs), request, samples, progress)
+        tensors = inputs.flatten(args, kwargs, lowered.captured)
+        files = _save_program(folder, request, lowered)
+        progress("checking")
+        with foreign_code("Running the exported program"):
+            outputs = run_program(folder / files["pte"]["file"], tensors)
+    errors = compare_outputs(reference, outputs)
+    _refuse_broken(request, reference, errors)
+    return {
+        "weights": dict(model.weights),
+        "calibration": calibrated,
+        "inputs": inputs.save(tensors, folder, request.stem),
+        "inputs_replaced_by_random": model.inputs_varied,
+        "outputs": [inputs.describe(output) for output in outputs],
+        **files,
+        "delegation": lowered.delegation,
+        "numerics": _describe_numerics(request, errors),
+    }
+
+
+def _eager_outputs(model: EagerModel, args: Any, kwargs: Any) -> list[Any]:
+    """What the model computes in fp32 from the very values the program will be fed with."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    exact_args, exact_kwargs = inputs.cast((args, kwargs), torch.float32)
+    with foreign_code("Running the eager model"):
+        outputs = model.module(*exact_args, **exact_kwargs)
+    return [leaf.clone() for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+
+
+def _calibration(model: EagerModel, request: ExportRequest) -> tuple[list[calibration.Sample], dict[str, Any] | None]:
+    quantization = request.quantization
+    if quantization is None or quantization.scheme != "static":
+        return ([(model.args, model.kwargs)] if quantization else []), None
+    with foreign_code("Making calibration inputs"):
+        if isinstance(quantization.calibration, Path):
+            samples, source = calibration.read_samples(quantization.calibration, model), str(quantization.calibration)
+        else:
+            samples, source = calibration.draw_samples(model, quantization.calibration, request.seed)
+    return samples, {"count": len(samples), "source": source, "sha256": calibration.digest(samples)}
+
+
+def _save_program(folder: Path, request: ExportRequest, lowered: Lowered) -> dict[str, Any]:
+    pte = folder / f"{request.stem}.pte"
+    pte.write_bytes(lowered.program.buffer)
+    etrecord = folder / f"{request.stem}.pte.etrecord"
+    lowered.program.get_etrecord().save(str(etrecord))
+    graph = folder / f"{request.stem}.graph.json"
+    if request.save_graph:
+        save_graph(graph, request.model, lowered)
+    if request.debug:
+        save_intermediates(folder / f"{request.stem}.debug", lowered)
+    return {
+        "pte": _describe_file(pte),
+        "etrecord": _describe_file(etrecord),
+        "graph": _describe_file(graph) if request.save_graph else None,
+    }
+
+
+def _describe_file(path: Path) -> dict[str, Any]:
+    return {"file": path.name, "bytes": path.stat().st_size, "sha256": content_digest(path)}
+
+
+def _refuse_broken(request: ExportRequest, reference: Sequence[Any], errors: Sequence[OutputError]) -> None:
+    floats = [tensor for tensor in reference if tensor.is_floating_point()]
+    if floats and not any(bool(tensor.any()) for tensor in floats):
+        raise ExportError(
+            f"Every output of the eager model {request.model!r} is zero, so nothing can be said about the export.",
+            hint="Give it weights (--checkpoint), another --seed, or an initialisation that keeps activations alive.",
+        )
+    worst = worst_snr(errors)
+    if worst < request.floor_db:
+        scheme = f", {request.quantization.label}" if request.quantization else ""
+        raise ExportError(
+            f"The exported {request.model!r} ({request.precision}{scheme}) computes something else than the eager "
+            f"model: SNR {worst:.1f} dB, and the floor is {request.floor_db:g} dB. Nothing was written.",
+            hint=_broken_hint(request),
+        )
+
+
+def _broken_hint(request: ExportRequest) -> str:
+    if request.quantization and request.quantization.scheme == "linear-weight-only":
+        return "Weight-only schemes lose their scale on this version; use --quant-scheme linear-dynamic."
+    if request.precision == "fp16":
+        return "Values may be too small or too large for fp16: compare with --dtype fp32."
+    return "If this loss is acceptable, lower the floor with --min-snr."
+
+
+def _describe_numerics(request: ExportRequest, errors: Sequence[OutputError]) -> dict[str, Any]:
+    worst = worst_snr(errors)
+    return {
+        "reference": "eager PyTorch, fp32, same weights and inputs",
+        "floor_db": request.floor_db,
+        "worst_snr_db": round(worst, 2) if math.isfinite(worst) else None,
+        "outputs": [error.as_json() for error in errors],
+    }

@@ -1,0 +1,131 @@
+"""Which models can be exported: those of a models folder, and the examples that ship with ExecuTorch."""
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from etprof.core.errors import ExportError, UnknownNameError, UsageError
+from etprof.export.dependencies import missing_packages
+from etprof.export.foreign import foreign_code
+
+DEFAULT_MODELS_DIR = Path("model_profiling/models")
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One model that has a name. `problem` says why it cannot be exported here; it is empty when it can.
+
+    `is_offered` is false for examples of the wheel that are known to want weights or packages of their own.
+    """
+
+    name: str
+    origin: str
+    location: str
+    requires: tuple[str, ...] = ()
+    description: str = ""
+    problem: str = ""
+    model_class: Any = None
+    source_sha256: str = ""
+    is_offered: bool = True
+
+
+# Filled by the model folders while they are imported.
+_registrations: list[ModelEntry] = []
+
+
+def register_model(name: str, model_class: Any, *, requires: Iterable[str] = (), description: str = "") -> None:
+    """Called by a model folder: gives its class a name, and says which packages it needs beside torch."""
+    entry = ModelEntry(name, "models folder", "", tuple(requires), description, model_class=model_class)
+    _registrations.append(entry)
+
+
+def find_models_dir(given: Path | None) -> Path | None:
+    """The folder a user named, or the default one below the current directory when it exists."""
+    if given is None:
+        return DEFAULT_MODELS_DIR if DEFAULT_MODELS_DIR.is_dir() else None
+    if not given.is_dir():
+        raise UsageError(f"There is no models folder {given}.", hint="Write one with: etprof models new NAME")
+    return given
+
+
+def list_models(models_dir: Path | None) -> list[ModelEntry]:
+    """Every known model; folders come first, and a folder never takes the place of an ExecuTorch example."""
+    from etprof.export.wheel_models import wheel_models
+
+    shipped = wheel_models()
+    taken = {entry.name for entry in shipped}
+    local: list[ModelEntry] = []
+    for entry in _folder_models(models_dir):
+        clash = f"The name {entry.name!r} is taken by another model." if entry.name in taken else ""
+        local.append(replace(entry, problem=entry.problem or clash))
+        taken.add(entry.name)
+    return [_with_missing_packages(entry) for entry in [*local, *shipped]]
+
+
+def find_model(name: str, models_dir: Path | None) -> ModelEntry:
+    entries = list_models(models_dir)
+    named = [entry for entry in entries if entry.name == name]
+    if not named:
+        names = [entry.name for entry in entries if not entry.problem]
+        raise UnknownNameError("model", name, names, hint="List them with: etprof models")
+    return named[0]
+
+
+def _with_missing_packages(entry: ModelEntry) -> ModelEntry:
+    missing = missing_packages(entry.requires)
+    return entry if entry.problem or not missing else replace(entry, problem=f"needs {' and '.join(missing)}")
+
+
+def _folder_models(models_dir: Path | None) -> list[ModelEntry]:
+    if models_dir is None:
+        return []
+    folders = sorted(p for p in models_dir.iterdir() if (p / "model.py").is_file())
+    return [entry for folder in folders for entry in _read_folder(folder)]
+
+
+def _read_folder(folder: Path) -> list[ModelEntry]:
+    start = len(_registrations)
+    try:
+        with foreign_code(f"Importing {folder}"):
+            _import_folder(folder)
+        found = _registrations[start:]
+        problem = "" if found else f"{folder}/model.py never calls register_model."
+    except ExportError as error:
+        found, problem = [], error.message
+    finally:
+        del _registrations[start:]
+    digest = _digest_of(folder)
+    location = folder.as_posix()
+    if problem:
+        return [ModelEntry(folder.name, "models folder", location, problem=problem, source_sha256=digest)]
+    return [replace(entry, location=location, source_sha256=digest) for entry in found]
+
+
+def _import_folder(folder: Path) -> ModuleType:
+    """Imports the folder as a package of its own, so that relative imports work and equal names do not clash."""
+    package = f"etprof_models_{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
+    for name in [n for n in sys.modules if n == package or n.startswith(package + ".")]:
+        del sys.modules[name]
+    start = folder / "__init__.py"
+    spec = importlib.util.spec_from_file_location(package, start, submodule_search_locations=[str(folder)])
+    if spec is None or spec.loader is None:
+        raise ExportError(f"{folder} cannot be imported as a package.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[package] = module
+    if start.is_file():
+        spec.loader.exec_module(module)
+    importlib.import_module(f"{package}.model")
+    return module
+
+
+def _digest_of(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()

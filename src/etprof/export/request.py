@@ -1,0 +1,144 @@
+"""What a user asks of an export, checked before any time is spent."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from etprof.core.errors import UnknownNameError, UsageError
+
+BACKENDS = ("xnnpack", "portable")
+DTYPES = ("fp32", "fp16")
+SCHEMES = ("static", "dynamic", "linear-dynamic", "linear-weight-only")
+GRANULARITIES = ("per_channel", "per_tensor")
+# Lowest SNR against eager fp32 that is still called an export. Far below what sound exports reach, far above noise.
+SNR_FLOORS_DB = {"fp32": 60.0, "fp16": 20.0, "q8": 5.0, "q4": 2.0}
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """How weights and activations become integers.
+
+    static and dynamic quantise what XNNPACK's quantizer annotates; the two linear schemes are torchao's, for linear
+    layers only, with 8- or 4-bit weights.
+    """
+
+    scheme: str = "static"
+    granularity: str = "per_channel"
+    weight_bits: int = 8
+    group_size: int = 0
+    calibration: int | Path = 8
+
+    def __post_init__(self) -> None:
+        _known("quantisation scheme", self.scheme, SCHEMES)
+        _known("quantisation granularity", self.granularity, GRANULARITIES)
+        linear = self.scheme.startswith("linear")
+        if self.weight_bits not in (4, 8) or (self.weight_bits == 4 and not linear):
+            raise UsageError(
+                f"{self.scheme} quantisation with {self.weight_bits}-bit weights is not supported.",
+                hint="4-bit weights: --quant-scheme linear-dynamic --weight-bits 4",
+            )
+        if self.group_size and not (linear and self.weight_bits == 4):
+            raise UsageError(
+                "A group size goes with 4-bit weights of linear layers only.",
+                hint="Use: --quant-scheme linear-dynamic --weight-bits 4 --group-size 32",
+            )
+        if self.granularity == "per_tensor" and self.scheme != "static":
+            raise UsageError(
+                f"{self.scheme} quantisation is per channel on this version of XNNPACK.",
+                hint="Use --quant-granularity per_channel, or --quant-scheme static.",
+            )
+        if isinstance(self.calibration, int) and self.calibration < 1:
+            raise UsageError("A calibration needs at least one input.", hint="Use: --calibration 8")
+
+    @property
+    def label(self) -> str:
+        """The name of the scheme in tables, in folders, and in `--schemes`."""
+        if not self.scheme.startswith("linear"):
+            return f"{self.scheme}_{self.granularity}"
+        group = f"_g{self.group_size}" if self.group_size else ""
+        return f"{self.scheme.replace('-', '_')}_{self.weight_bits}bit{group}"
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    model: str
+    outdir: Path | None = None
+    backend: str = "xnnpack"
+    dtype: str = "fp32"
+    quantization: Quantization | None = None
+    seed: int = 0
+    checkpoint: Path | None = None
+    models_dir: Path | None = None
+    min_snr_db: float | None = None
+    save_graph: bool = False
+    debug: bool = False
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        _known("backend", self.backend, BACKENDS)
+        _known("dtype", self.dtype, DTYPES)
+        if self.quantization and self.dtype != "fp32":
+            raise UsageError(
+                "A quantised model keeps fp32 where it is not quantised; fp16 and --quantize do not go together.",
+                hint="Leave out --dtype, or leave out --quantize.",
+            )
+        if self.quantization and self.backend != "xnnpack":
+            raise UsageError("Quantised models run on XNNPACK only.", hint="Use: --backend xnnpack --quantize")
+        if self.checkpoint and not self.checkpoint.is_file():
+            raise UsageError(
+                f"There is no checkpoint {self.checkpoint}.", hint="Give the path of a .pt or .safetensors file."
+            )
+        calibration = self.quantization.calibration if self.quantization else None
+        if isinstance(calibration, Path) and not calibration.is_dir():
+            raise UsageError(
+                f"There is no calibration folder {calibration}.",
+                hint="Give a number of inputs or a folder of .npy or .npz files.",
+            )
+
+    @property
+    def precision(self) -> str:
+        """What stands in file names: fp32, fp16, q8 or q4."""
+        return f"q{self.quantization.weight_bits}" if self.quantization else self.dtype
+
+    @property
+    def stem(self) -> str:
+        return f"{self.model}_{self.backend}_{self.precision}"
+
+    @property
+    def folder(self) -> Path:
+        return self.outdir or Path(f"out_{self.model}") / "artifacts"
+
+    @property
+    def floor_db(self) -> float:
+        return SNR_FLOORS_DB[self.precision] if self.min_snr_db is None else self.min_snr_db
+
+    def settings(self) -> Mapping[str, Any]:
+        """What decides the content of the .pte, as JSON: two exports with equal settings are the same export."""
+        quantization = asdict(self.quantization) if self.quantization else None
+        if quantization and isinstance(quantization["calibration"], Path):
+            quantization["calibration"] = content_digest(quantization["calibration"])
+        return {
+            "model": self.model,
+            "backend": self.backend,
+            "dtype": self.dtype,
+            "quantization": quantization,
+            "seed": self.seed,
+            "checkpoint": content_digest(self.checkpoint) if self.checkpoint else None,
+        }
+
+
+def content_digest(path: Path) -> str:
+    """The digest of a file, or of all files in a folder with their names."""
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    for each in sorted(p for p in path.iterdir() if p.is_file()):
+        digest.update(f"{each.name} {content_digest(each)}\n".encode())
+    return digest.hexdigest()
+
+
+def _known(kind: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise UnknownNameError(kind, name, known, hint=f"Known are {', '.join(known)}.")

@@ -1,0 +1,48 @@
+"""The folder `etprof models new` writes: a model that exports as it stands, to be replaced by the user's."""
+
+import re
+from pathlib import Path
+
+from etprof.core.errors import UsageError
+from etprof.export.wheel_models import wheel_models
+
+_INIT = '"""{title}."""\n'
+_MODEL = '''"""{title}: replace the network and the inputs by your own, then run `etprof export {name}`."""
+
+import torch
+from torch import Tensor, nn
+
+from etprof.core.model import EagerModelBase
+from etprof.export.registry import register_model
+
+
+class {title}(EagerModelBase):
+    def get_eager_model(self) -> nn.Module:
+        """Your network. Random numbers are seeded already; a checkpoint comes in by `etprof export --checkpoint`."""
+        return nn.Sequential(nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(16, 8, 1))
+
+    def get_example_inputs(self) -> tuple[Tensor, ...]:
+        """Inputs of the true shapes and ranges: the model is captured, checked and measured with them."""
+        return (torch.randn(1, 3, 64, 64),)
+
+
+register_model("{name}", {title}, description="say in a few words what it is")
+'''
+
+
+def write_scaffold(name: str, models_dir: Path) -> Path:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise UsageError(
+            f"{name!r} is no name for a model.",
+            hint="Use small letters, digits and underscores: etprof models new my_net",
+        )
+    if name in {entry.name for entry in wheel_models()}:
+        raise UsageError(f"{name!r} is the name of an ExecuTorch example.", hint="Choose another name.")
+    folder = models_dir / name
+    if folder.exists():
+        raise UsageError(f"{folder} exists already; nothing was written.", hint="Choose another name.")
+    folder.mkdir(parents=True)
+    title = "".join(part.capitalize() for part in name.split("_"))
+    (folder / "__init__.py").write_text(_INIT.format(title=title), encoding="utf-8")
+    (folder / "model.py").write_text(_MODEL.format(title=title, name=name), encoding="utf-8")
+    return folder

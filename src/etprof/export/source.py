@@ -1,0 +1,143 @@
+"""A model brought to life: seeded weights or a checkpoint, inputs that represent its use, and digests of both."""
+
+import hashlib
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from etprof.core.errors import ExportError
+from etprof.export.foreign import foreign_code
+from etprof.export.inputs import cast, tensor_bytes, vary_constants
+from etprof.export.random_weights import settle_batch_norm
+from etprof.export.registry import ModelEntry
+from etprof.export.request import content_digest
+from etprof.export.wheel_models import load_model_class, no_downloads, repair_torchvision
+
+
+@dataclass(frozen=True)
+class EagerModel:
+    """The module in evaluation mode and fp32, with fp32 inputs; `instance` is the user's class."""
+
+    instance: Any
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    dynamic_shapes: Any
+    inputs_varied: bool
+    weights: Mapping[str, Any]
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """All three generators a model may draw from, put back afterwards."""
+    import torch
+
+    state, numpy_state = random.getstate(), np.random.get_state()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
+        try:
+            yield
+        finally:
+            random.setstate(state)
+            np.random.set_state(numpy_state)
+
+
+def build_model(entry: ModelEntry, seed: int, checkpoint: Path | None) -> EagerModel:
+    import torch
+
+    if {"torchvision", "timm", "transformers"} & set(entry.requires):
+        repair_torchvision()
+    with foreign_code(f"Building the model {entry.name!r}"), no_downloads():
+        with seeded(seed):
+            instance = load_model_class(entry)()
+            module = _module_of(instance)
+        with seeded(seed + 1):
+            args, varied_args = vary_constants(tuple(instance.get_example_inputs()))
+            kwargs, varied_kwargs = vary_constants(dict(optional(instance, "get_example_kwarg_inputs") or {}))
+        args, kwargs = cast((args, kwargs), torch.float32)
+        weights: dict[str, Any] = {"source": "random", "seed": seed}
+        if checkpoint:
+            weights = load_checkpoint(instance, module, checkpoint)
+        elif entry.origin == "executorch wheel":
+            if settle_batch_norm(module, args, kwargs):
+                weights["batch_norm"] = "statistics from one forward pass"
+        elif _brings_weights(entry, seed, module):
+            weights = {"source": "model"}
+    return EagerModel(
+        instance=instance,
+        module=module,
+        args=args,
+        kwargs=kwargs,
+        dynamic_shapes=optional(instance, "get_dynamic_shapes"),
+        inputs_varied=varied_args or varied_kwargs,
+        weights={**weights, "sha256": state_digest(module)},
+    )
+
+
+def _module_of(instance: Any) -> Any:
+    return instance.get_eager_model().eval().float().requires_grad_(False)
+
+
+def _brings_weights(entry: ModelEntry, seed: int, module: Any) -> bool:
+    """Whether a folder's model has weights of its own: then another seed does not change them."""
+    with seeded(seed + 1):
+        other = _module_of(load_model_class(entry)())
+    return state_digest(other) == state_digest(module)
+
+
+def optional(instance: Any, method: str, *args: Any) -> Any:
+    """Calls what ExecuTorch's own example classes may not have."""
+    found = getattr(instance, method, None)
+    return found(*args) if found else None
+
+
+def load_checkpoint(instance: Any, module: Any, path: Path) -> dict[str, Any]:
+    """Loads a local file into the module, whole or not at all, and returns what export_meta.json says about it."""
+    state = _read_checkpoint(path)
+    adapt = getattr(instance, "adapt_checkpoint", lambda given: given)
+    try:
+        module.load_state_dict(adapt(state), strict=True)
+    except RuntimeError as error:
+        detail = " ".join(str(error).split())[:400]
+        raise ExportError(
+            f"The checkpoint {path} does not fit the model: {detail}",
+            hint="Map its keys to the model's in adapt_checkpoint() of the model's class.",
+        ) from error
+    return {"source": "checkpoint", "file": path.name, "file_sha256": content_digest(path)}
+
+
+def _read_checkpoint(path: Path) -> Mapping[str, Any]:
+    import torch
+
+    with foreign_code(
+        f"Reading the checkpoint {path}", "It must be a file of torch.save or of safetensors, with tensors."
+    ):
+        if path.suffix == ".safetensors":
+            from safetensors.torch import load_file
+
+            content = load_file(path)
+        else:
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    for key in ("state_dict", "model"):
+        if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
+            content = content[key]
+    if not isinstance(content, Mapping):
+        raise ExportError(f"The checkpoint {path} holds a {type(content).__name__}, not a state dict.")
+    return content
+
+
+def state_digest(module: Any) -> str:
+    """One digest over every parameter and buffer, in order of name."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(module.state_dict().items()):
+        if hasattr(tensor, "dtype"):
+            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+            digest.update(tensor_bytes(tensor))
+    return digest.hexdigest()

@@ -1,0 +1,142 @@
+"""The example models that ship with the executorch wheel, built without a download, and ours beside them."""
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+from etprof.export.dependencies import installed_version
+from etprof.export.registry import ModelEntry
+
+_PACKAGE = "executorch.examples.models"
+# What was tried with this version of the wheel. Everything else wants weights, a tokenizer or packages of its own.
+_BUILT_OFFLINE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("mul", "linear", "add", "add_mul", "softmax", "conv1d", "sdpa", "lstm"), ()),
+    **dict.fromkeys(("deep_autoencoder", "ds_cnn", "mobilenet_v1_025", "resnet8", "efficient_sam"), ()),
+    **dict.fromkeys(("mv2", "mv2_untrained", "mv3", "vit", "dl3", "ic3", "resnet18", "resnet50"), ("torchvision",)),
+    **dict.fromkeys(("ic4", "deit_tiny"), ("torchvision", "timm")),
+}
+
+
+def wheel_models() -> list[ModelEntry]:
+    """The wheel's own list, or nothing where ExecuTorch is not installed."""
+    if installed_version("executorch") is None:
+        return []
+    table = importlib.import_module(_PACKAGE).MODEL_NAME_TO_MODEL
+    return [_entry(name, module) for name, (module, _) in table.items() if not module.startswith(_OURS)]
+
+
+def _entry(name: str, module: str) -> ModelEntry:
+    offered = name in _BUILT_OFFLINE
+    return ModelEntry(
+        name=name,
+        origin="executorch wheel",
+        location=f"{_PACKAGE}.{module}",
+        requires=_BUILT_OFFLINE.get(name, ()),
+        problem="" if offered else "wants weights or packages of its own",
+        is_offered=offered,
+    )
+
+
+_OURS = "_etprof_"
+
+
+def load_model_class(entry: ModelEntry) -> type[Any]:
+    """The class behind a name, through ExecuTorch's registry: local models are patched into it at run time."""
+    package = importlib.import_module(_PACKAGE)
+    if entry.model_class is not None:
+        _patch_in(package, entry)
+    module_name, class_name = package.MODEL_NAME_TO_MODEL[entry.name]
+    found: type[Any] = getattr(importlib.import_module(f"{_PACKAGE}.{module_name}"), class_name)
+    return found
+
+
+def _patch_in(package: ModuleType, entry: ModelEntry) -> None:
+    # ExecuTorch's own factory imports by module name below its package: a module object under that name answers it.
+    name = f"{_OURS}{entry.name}"
+    module = ModuleType(f"{_PACKAGE}.{name}")
+    setattr(module, entry.model_class.__name__, entry.model_class)
+    sys.modules[module.__name__] = module
+    package.MODEL_NAME_TO_MODEL[entry.name] = (name, entry.model_class.__name__)
+
+
+def source_digest(entry: ModelEntry) -> str:
+    """The digest of the model's code: a folder's was taken when it was read, an example's is that of its module."""
+    if entry.source_sha256:
+        return entry.source_sha256
+    spec = importlib.util.find_spec(entry.location)
+    return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest() if spec and spec.origin else ""
+
+
+class _NoWeights(dict[str, Any]):
+    """What a download is answered with."""
+
+
+@contextmanager
+def no_downloads() -> Iterator[None]:
+    """While models are built, every attempt to fetch weights is answered with "no weights"."""
+    import torch
+
+    load = torch.nn.Module.load_state_dict
+
+    def load_unless_absent(self: Any, state: Any, *args: Any, **kwargs: Any) -> Any:
+        return None if isinstance(state, _NoWeights) else load(self, state, *args, **kwargs)
+
+    def answer(*args: Any, **kwargs: Any) -> _NoWeights:
+        return _NoWeights()
+
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(torch.nn.Module, "load_state_dict", load_unless_absent))
+        stack.enter_context(mock.patch.object(torch.hub, "load_state_dict_from_url", answer))
+        stack.enter_context(mock.patch.dict(os.environ, {"HF_HUB_OFFLINE": "1"}))
+        if installed_version("torchvision"):
+            repair_torchvision()
+            stack.enter_context(_torchvision_without_weights(answer))
+            if installed_version("timm"):
+                stack.enter_context(_timm_without_weights())
+        yield
+
+
+def _torchvision_without_weights(answer: Any) -> AbstractContextManager[Any]:
+    from torchvision.models._api import WeightsEnum
+
+    return mock.patch.object(WeightsEnum, "get_state_dict", answer)
+
+
+def _timm_without_weights() -> AbstractContextManager[Any]:
+    import timm.models._builder as builder
+
+    return mock.patch.object(builder, "load_pretrained", return_value=None)
+
+
+def repair_torchvision() -> None:
+    """Makes a torchvision built for CUDA importable beside a CPU torch.
+
+    Its model definitions use none of its compiled operators, but importing it registers fake versions of two of them,
+    which fails where the compiled library could not be loaded.
+    """
+    import torch
+
+    try:
+        importlib.import_module("torchvision")
+    except RuntimeError as error:
+        if "torchvision::nms" not in str(error):
+            raise
+        for name in [n for n in sys.modules if n == "torchvision" or n.startswith("torchvision.")]:
+            del sys.modules[name]
+        library = torch.library.Library("torchvision", "FRAGMENT")
+        library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        _kept_libraries.append(library)
+        importlib.import_module("torchvision")
+
+
+# A torch.library.Library takes its operators away when it is collected.
+_kept_libraries: list[Any] = []

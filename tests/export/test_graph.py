@@ -1,0 +1,82 @@
+"""graph.json leads from XNNPACK's nodes back to the model."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etprof.core.model import Artifact
+from etprof.export.exporter import ExportRequest, Quantization, export_model
+
+pytestmark = pytest.mark.usefixtures("libraries")
+
+
+def graph_of(artifact: Artifact) -> Any:
+    return json.loads((artifact.pte.parent / artifact.meta["graph"]["file"]).read_text())
+
+
+@pytest.mark.parametrize("quantization", [None, Quantization(), Quantization("dynamic")])
+def test_every_layer_of_the_toy_model_is_found_once(
+    exported: Callable[..., Artifact], quantization: Quantization | None
+) -> None:
+    graph = graph_of(exported("toy_cnn", quantization=quantization))
+    assert graph["schema_version"] == 1
+    (partition,) = graph["partitions"]
+    layers = [n["module_path"] for n in partition["nodes"] if n["type"] in ("XNNConv2d", "XNNFullyConnected")]
+    assert layers == ["stem", "conv", "token", "reduce", "mix", "head"]
+
+
+def test_a_node_tells_shapes_constants_limits_and_source(exported: Callable[..., Artifact]) -> None:
+    nodes = graph_of(exported("toy_cnn"))["partitions"][0]["nodes"]
+    stem = next(node for node in nodes if node["module_path"] == "stem")
+    assert stem["type"] == "XNNConv2d"
+    assert stem["source"] == "conv2d"
+    assert (stem["output_min"], stem["output_max"]) == (0.0, None)
+    assert stem["edge_nodes"] == ["aten_convolution_default"]
+    image, weight, bias = stem["inputs"]
+    assert (image["shape"], image["constant"]) == ([1, 256, 256, 3], False)
+    assert (weight["shape"], weight["constant"], bias["shape"]) == ([16, 3, 3, 3], True, [16])
+    assert stem["outputs"][0]["shape"] == [1, 128, 128, 16]
+
+
+def test_inserted_transposes_belong_to_no_layer(exported: Callable[..., Artifact]) -> None:
+    nodes = graph_of(exported("toy_cnn"))["partitions"][0]["nodes"]
+    inserted = [node for node in nodes if node["debug_handle"] == 65535]
+    assert {node["type"] for node in inserted} == {"XNNStaticTranspose"}
+    assert all(node["edge_nodes"] == [] and node["module_path"] == "" for node in inserted)
+
+
+SPLIT = """
+class Split(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.norm = nn.LayerNorm(8)
+        self.second = nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.second(self.norm(self.first(x)))
+
+class Model(EagerModelBase):
+    def get_eager_model(self):
+        return Split()
+
+    def get_example_inputs(self):
+        return (torch.randn(2, 8),)
+"""
+
+
+def test_partitions_and_operators_left_out_stand_in_the_order_they_run(
+    write_model: Callable[[str, str], Path], models_dir: Path, tmp_path: Path
+) -> None:
+    write_model("split", SPLIT)
+    artifact = export_model(ExportRequest("split", tmp_path / "out", models_dir=models_dir, save_graph=True))
+    graph = graph_of(artifact)
+    assert [[node["module_path"] for node in p["nodes"]] for p in graph["partitions"]] == [["first"], ["second"]]
+    (left,) = graph["undelegated"]
+    assert (left["operator"], left["module_path"]) == ("aten::native_layer_norm.out", "norm")
+    assert left["outputs"][0] == {"shape": [2, 8], "dtype": "float32"}
+    (said,) = artifact.meta["delegation"]["left"]
+    assert said["reason"] == "XNNPACK's partitioner has no rule for this operator"

@@ -1,0 +1,78 @@
+"""Model folders are found, named and kept apart; a broken one hurts nobody else."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from etprof.core.errors import UnknownNameError, UsageError
+from etprof.export.registry import find_model, find_models_dir, list_models
+
+Write = Callable[[str, str], Path]
+pytestmark = pytest.mark.usefixtures("libraries")
+EMPTY = "class Model(EagerModelBase):\n    pass"
+
+
+def test_a_folder_with_a_model_file_is_listed(models_dir: Path, write_model: Write) -> None:
+    folder = write_model("mine", EMPTY)
+    entry = find_model("mine", models_dir)
+    assert (entry.origin, entry.location, entry.problem) == ("models folder", folder.as_posix(), "")
+
+
+def test_a_folder_that_fails_to_import_is_listed_with_its_reason(models_dir: Path, write_model: Write) -> None:
+    write_model("broken", "import no_such_module\n" + EMPTY)
+    write_model("fine", EMPTY)
+    problems = {entry.name: entry.problem for entry in list_models(models_dir)}
+    assert "No module named 'no_such_module'" in problems["broken"]
+    assert problems["fine"] == ""
+
+
+def test_a_folder_that_registers_nothing_says_so(models_dir: Path) -> None:
+    (models_dir / "silent").mkdir()
+    (models_dir / "silent" / "model.py").write_text("")
+    assert "never calls register_model" in find_model("silent", models_dir).problem
+
+
+def test_a_folder_does_not_take_the_place_of_an_example(models_dir: Path, write_model: Write) -> None:
+    write_model("mv2", EMPTY)
+    first = next(entry for entry in list_models(models_dir) if entry.name == "mv2")
+    assert "taken" in first.problem
+
+
+def test_two_folders_do_not_share_a_name(models_dir: Path, write_model: Write) -> None:
+    write_model("one", EMPTY + "\n\nregister_model('twin', Model)")
+    write_model("two", EMPTY + "\n\nregister_model('twin', Model)")
+    assert sum("taken" in entry.problem for entry in list_models(models_dir) if entry.name == "twin") == 1
+
+
+def test_modules_beside_the_model_are_imported_relatively(models_dir: Path, write_model: Write) -> None:
+    folder = write_model("mine", "from .parts import WIDTH\n\nclass Model(EagerModelBase):\n    width = WIDTH")
+    (folder / "parts.py").write_text("WIDTH = 7\n")
+    assert find_model("mine", models_dir).model_class.width == 7
+
+
+def test_an_edit_changes_the_digest(models_dir: Path, write_model: Write) -> None:
+    folder = write_model("mine", EMPTY)
+    before = find_model("mine", models_dir).source_sha256
+    with (folder / "model.py").open("a") as stream:
+        stream.write("# a change\n")
+    assert find_model("mine", models_dir).source_sha256 != before
+
+
+def test_an_unknown_model_brings_the_nearest_names(models_dir: Path, write_model: Write) -> None:
+    write_model("squeeze_net", EMPTY)
+    with pytest.raises(UnknownNameError) as caught:
+        find_model("sqeeze_net", models_dir)
+    assert "'squeeze_net'" in caught.value.hint
+
+
+def test_missing_packages_are_a_problem_of_the_entry(models_dir: Path, write_model: Write) -> None:
+    write_model("mine", EMPTY + "\n\nregister_model('other', Model, requires=['no-such-package'])")
+    assert find_model("other", models_dir).problem == "needs no-such-package"
+
+
+def test_a_models_folder_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_models_dir(None) is None
+    with pytest.raises(UsageError, match="no models folder"):
+        find_models_dir(tmp_path / "absent")
