@@ -42,7 +42,8 @@ def test_one_process_warms_up_times_and_traces(toy_cnn: Path, tmp_path: Path) ->
 
 def test_hiding_a_feature_slows_the_model_down_and_keeps_its_outputs(toy_cnn: Path, tmp_path: Path) -> None:
     need("avx512f" in present_features(), "this CPU has no AVX-512 to hide")
-    medians, outputs = {}, {}
+    medians: dict[str, int] = {}
+    outputs: dict[str, Any] = {}
     for hide in ("", "avx512", "", "avx512"):
         flags = ("--num_executions", "30", "--warmup", "5", "--outputs_path", str(tmp_path / f"out{hide}"))
         result, _ = run(toy_cnn, tmp_path, *flags, "--hide_isa", hide)
@@ -62,7 +63,7 @@ def test_hiding_a_feature_slows_the_model_down_and_keeps_its_outputs(toy_cnn: Pa
         (("--model_path", "none.pte"), 2, "There is no file none.pte"),
         (("--model_path", __file__), 1, "ExecuTorch cannot load test_python_runner.py"),
         (("--inputs", __file__), 2, "bytes; input 0 of the model has"),
-        (("--inputs", ""), 2, "takes 1 inputs, 0 were given"),
+        (("--inputs", f"{__file__},{__file__}"), 2, "takes 1 inputs, 2 were given"),
         (("--method_name", "backward"), 2, "has no method 'backward', only ['forward']"),
         (("--hide_isa", "avx51"), 2, "Did you mean 'avx512'"),
     ],
@@ -74,6 +75,14 @@ def test_a_refusal_is_a_sentence_an_exit_code_and_a_result_file(
     assert said in stderr
     assert result["error"]
     assert result["latency_ns"] == []
+
+
+def test_without_inputs_a_model_is_fed_with_ones(toy_cnn: Path, tmp_path: Path) -> None:
+    run(toy_cnn, tmp_path, "--inputs", "", "--outputs_path", str(tmp_path / "unset"))
+    ones = np.ones(len((toy_cnn / "toy_cnn_xnnpack_fp32.input_0.bin").read_bytes()) // 4, "<f4")
+    (tmp_path / "ones.bin").write_bytes(ones.tobytes())
+    run(toy_cnn, tmp_path, "--inputs", str(tmp_path / "ones.bin"), "--outputs_path", str(tmp_path / "ones"))
+    assert (tmp_path / "unset/output_0.bin").read_bytes() == (tmp_path / "ones/output_0.bin").read_bytes()
 
 
 def test_warm_up_ends_when_times_are_steady_or_at_its_maximum() -> None:

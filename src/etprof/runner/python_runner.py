@@ -47,7 +47,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python_runner", description=__doc__, allow_abbrev=False)
     parser.add_argument("--model_path", type=Path, required=True, help="the .pte to run")
     parser.add_argument("--method_name", default="forward", help="the method of the program to run")
-    parser.add_argument("--inputs", default="", help="files with the raw bytes of each input, separated by commas")
+    parser.add_argument("--inputs", default="", help="raw bytes of each input, by commas; default: ones")
     parser.add_argument("--num_executions", type=int, default=1, help="timed iterations, without a tracer")
     parser.add_argument("--warmup", type=int, default=0, help="untimed iterations before them, at least")
     parser.add_argument("--warmup_max", type=int, default=0, help="and at most, ending when times are steady")
@@ -137,6 +137,9 @@ def _read_inputs(method: Any, files: str) -> list[Any]:
 
     paths = [Path(p) for p in files.split(",") if p]
     meta = method.method_meta()
+    if not paths:
+        infos = [meta.input_tensor_meta(index) for index in range(meta.num_inputs())]
+        return [torch.ones(tuple(info.sizes()), dtype=_torch_dtype(info.dtype())) for info in infos]
     if len(paths) != meta.num_inputs():
         raise UsageError(f"The model takes {meta.num_inputs()} inputs, {len(paths)} were given with --inputs.")
     tensors = []

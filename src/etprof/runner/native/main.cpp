@@ -1,0 +1,246 @@
+// One process, one block: hide features, load, warm up, time without a tracer, trace, write down what happened.
+
+#include <executorch/devtools/etdump/etdump_flatcc.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "cpu_state.h"
+#include "crash_note.h"
+#include "failure.h"
+#include "hiding.h"
+#include "options.h"
+#include "program.h"
+#include "result.h"
+#include "sampler.h"
+#include "threadpool.h"
+
+namespace etprof {
+namespace {
+
+constexpr size_t kSteadyWindow = 3;
+constexpr double kSteadyTolerance = 0.02;
+// A trace of so many inferences is still read in a second or two.
+constexpr size_t kMostSampledIterations = 20000;
+
+int64_t median_of_window(const std::vector<int64_t>& times, size_t end) {
+  std::array<int64_t, kSteadyWindow> window{};
+  std::copy_n(times.begin() + static_cast<std::ptrdiff_t>(end - kSteadyWindow), kSteadyWindow, window.begin());
+  std::sort(window.begin(), window.end());
+  return window[kSteadyWindow / 2];
+}
+
+bool is_steady(const std::vector<int64_t>& times) {
+  if (times.size() < 2 * kSteadyWindow) {
+    return false;
+  }
+  const auto last = static_cast<double>(median_of_window(times, times.size()));
+  const auto before = static_cast<double>(median_of_window(times, times.size() - kSteadyWindow));
+  return std::abs(last - before) <= kSteadyTolerance * before;
+}
+
+void warm_up(LoadedMethod& method, const std::vector<Input>& inputs, const Options& options, Result& result) {
+  const auto minimum = static_cast<size_t>(options.warmup);
+  const auto maximum = static_cast<size_t>(options.warmup_max);
+  while (result.warmup_ns.size() < minimum) {
+    result.warmup_ns.push_back(method.run_ns(inputs));
+  }
+  if (maximum <= minimum) {
+    return;
+  }
+  while (!is_steady(result.warmup_ns) && result.warmup_ns.size() < maximum) {
+    result.warmup_ns.push_back(method.run_ns(inputs));
+  }
+  result.warmup_steady = is_steady(result.warmup_ns);
+}
+
+void run_times(LoadedMethod& method, const std::vector<Input>& inputs, long count, std::vector<int64_t>& times) {
+  times.reserve(static_cast<size_t>(count));
+  for (long i = 0; i < count; ++i) {
+    times.push_back(method.run_ns(inputs));
+  }
+}
+
+void write_outputs(LoadedMethod& method, const std::vector<Input>& inputs, const Options& options, Result& result) {
+  method.run_ns(inputs);
+  if (!options.outputs_path.empty() && mkdir(options.outputs_path.c_str(), 0777) != 0 && errno != EEXIST) {
+    throw Failure(ExitCode::kNotWritten,
+                  "Cannot make the folder " + options.outputs_path + ": " + std::strerror(errno) + ".");
+  }
+  std::vector<uint8_t> bytes;
+  const auto values = method.outputs();
+  for (size_t i = 0; i < values.size(); ++i) {
+    Output output = describe_output(values[i], bytes);
+    if (!options.outputs_path.empty()) {
+      output.file = "output_" + std::to_string(i) + ".bin";
+      write_file(options.outputs_path + "/" + output.file, bytes.data(), bytes.size());
+    }
+    if (!options.output_file.empty()) {
+      write_file(options.output_file + "-" + std::to_string(i) + ".bin", bytes.data(), bytes.size());
+    }
+    result.outputs.push_back(output);
+  }
+}
+
+// More iterations than asked for where those are over too soon for enough samples.
+void run_sampled(LoadedMethod& method, const std::vector<Input>& inputs, const Options& options,
+                 std::vector<int64_t>& times) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.sample_ms);
+  Sampler sampler({options.sample_rate, options.sample_buffer});
+  run_times(method, inputs, options.traced_executions, times);
+  while (std::chrono::steady_clock::now() < until && times.size() < kMostSampledIterations) {
+    times.push_back(method.run_ns(inputs));
+  }
+  sampler.write(options.kernel_samples);
+}
+
+void trace(const std::vector<Input>& inputs, const Options& options, Result& result) {
+  executorch::etdump::ETDumpGen tracer;
+  LoadedMethod method(options.model_path, result.method_name, &tracer);
+  if (options.kernel_samples.empty()) {
+    run_times(method, inputs, options.traced_executions, result.traced_ns);
+  } else {
+    run_sampled(method, inputs, options, result.traced_ns);
+  }
+  const executorch::etdump::ETDumpResult dump = tracer.get_etdump_data();
+  const std::unique_ptr<void, decltype(&std::free)> data(dump.buf, &std::free);
+  if (dump.buf == nullptr || dump.size == 0) {
+    throw Failure(ExitCode::kNotWritten, "ExecuTorch recorded no ETDump: this build has no event tracer.");
+  }
+  write_file(options.etdump_path, dump.buf, dump.size);
+}
+
+void set_threads(const Options& options, Result& result) {
+  auto* pool = executorch::extension::threadpool::get_threadpool();
+  if (pool == nullptr) {
+    throw Failure(ExitCode::kLibraryMissing, "ExecuTorch has no thread pool.");
+  }
+  if (options.cpu_threads > 0) {
+    pool->_unsafe_reset_threadpool(static_cast<uint32_t>(options.cpu_threads));
+  }
+  result.threads = static_cast<int64_t>(pool->get_thread_count());
+  if (options.cpu_threads > 0 && result.threads != options.cpu_threads) {
+    throw Failure(ExitCode::kExecutionFailed, "The thread pool has " + std::to_string(*result.threads) +
+                                                  " threads, not the " + std::to_string(options.cpu_threads) +
+                                                  " asked for.");
+  }
+}
+
+// Before time is spent on what could then not be kept.
+void check_writable(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (!path.empty() && access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw Failure(ExitCode::kNotWritten, "Cannot write " + path + ": " + std::strerror(errno) + ".");
+  }
+}
+
+void run_block(const Options& options, Result& result) {
+  const auto enter = [&](const char* stage) { update_crash_note(options.result_path, stage, result); };
+  enter("starting");
+  for (const std::string& path :
+       {options.result_path, options.etdump_path, options.outputs_path, options.output_file,
+        options.kernel_samples}) {
+    check_writable(path);
+  }
+  // What an earlier run left must not be taken for this one's.
+  std::remove(options.result_path.c_str());
+  std::remove(options.etdump_path.c_str());
+  std::remove(options.kernel_samples.c_str());
+  collect_runtime_messages();
+  result.cpu_affinity = read_affinity();
+  const IsaView view = hide_features(options.hide_isa);
+  result.features_seen = view.seen;
+  result.features_hidden = view.hidden;
+  result.isa_proof = view.proof;
+  load_kernel_libraries();
+  set_threads(options, result);
+
+  enter("loading the model");
+  verify_program(options.model_path);
+  result.cpu_before = read_cpu_state();
+  const auto start = std::chrono::steady_clock::now();
+  LoadedMethod method(options.model_path, options.method_name, nullptr);
+  result.load_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
+  result.method_name = method.name();
+  const std::vector<Input> inputs = build_inputs(method.meta(), options.inputs);
+
+  enter("warming up");
+  warm_up(method, inputs, options, result);
+  enter("running timed iterations");
+  run_times(method, inputs, options.num_executions, result.latency_ns);
+  result.cpu_after = read_cpu_state();
+  enter("writing the outputs");
+  write_outputs(method, inputs, options, result);
+  // Before the tracer loads the model a second time.
+  result.peak_bytes = read_peak_bytes();
+  enter("running traced iterations");
+  if (options.traced_executions > 0) {
+    trace(inputs, options, result);
+  }
+}
+
+void write_result(const Options& options, const Result& result, const std::string& error) {
+  const ResultText text = render(result);
+  const std::string whole = text.head + escape_json(error) + text.tail;
+  if (options.result_path.empty()) {
+    std::fwrite(whole.data(), 1, whole.size(), stdout);
+  } else {
+    write_file(options.result_path, whole.data(), whole.size());
+  }
+}
+
+int complain(const Failure& failure) {
+  std::fprintf(stderr, "error: %s\n", failure.what());
+  return static_cast<int>(failure.code);
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  try {
+    options = parse_options(argc, argv);
+  } catch (const Failure& failure) {
+    return complain(failure);
+  }
+  if (options.help) {
+    std::fputs(help_text().c_str(), stdout);
+    return 0;
+  }
+  Result result;
+  result.method_name = options.method_name;
+  std::string error;
+  int code = 0;
+  try {
+    run_block(options, result);
+  } catch (const Failure& failure) {
+    error = failure.what();
+    code = complain(failure);
+  } catch (const std::bad_alloc&) {
+    error = "The model asks for more memory than there is.";
+    code = complain(Failure(ExitCode::kModelInvalid, error));
+  }
+  try {
+    write_result(options, result, error);
+  } catch (const Failure& failure) {
+    return complain(failure);
+  }
+  return code;
+}
+
+}  // namespace
+}  // namespace etprof
+
+int main(int argc, char** argv) {
+  const int code = etprof::run(argc, argv);
+  // Without unloading anything: the result is written, and nothing that happens now may spoil it.
+  std::fflush(nullptr);
+  std::_Exit(code);
+}

@@ -1,0 +1,33 @@
+// The command line: stock executor_runner flags and ours.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace etprof {
+
+struct Options {
+  std::string model_path;
+  std::string method_name;
+  std::vector<std::string> inputs;
+  long num_executions = 1;
+  long warmup = 0;
+  long warmup_max = 0;
+  long traced_executions = -1;
+  long cpu_threads = -1;
+  std::string etdump_path;
+  std::string result_path;
+  std::string outputs_path;
+  std::string output_file;
+  std::vector<std::string> hide_isa;
+  std::string kernel_samples;
+  long sample_rate = 1000;
+  long sample_ms = 1000;
+  long sample_buffer = 1 << 20;
+  bool help = false;
+};
+
+Options parse_options(int argc, char** argv);
+std::string help_text();
+
+}  // namespace etprof

@@ -1,0 +1,79 @@
+"""Finds what builds the native runner: a C++ compiler, CMake and Ninja."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from etprof.core.errors import DependencyError, UsageError
+
+_VERSION_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """What turns C++ into programs: a compiler, or a CMake toolchain file that names one."""
+
+    path: str
+    version: str
+    is_toolchain_file: bool = False
+
+    @property
+    def cmake_options(self) -> tuple[str, ...]:
+        return (f"-DCMAKE_{'TOOLCHAIN_FILE' if self.is_toolchain_file else 'CXX_COMPILER'}={self.path}",)
+
+
+def read_toolchain_file(path: Path) -> Compiler:
+    if not path.is_file():
+        raise UsageError(f"There is no CMake toolchain file {path}.")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    return Compiler(str(path.resolve()), f"toolchain file {path.name} ({digest})", is_toolchain_file=True)
+
+
+def compiler_path() -> str | None:
+    """The C++ compiler: what $CXX names, else the system's; None where there is none."""
+    wanted = os.environ.get("CXX")
+    if wanted:
+        return shutil.which(wanted)
+    return next((path for path in map(shutil.which, ("c++", "g++", "clang++")) if path), None)
+
+
+def cmake_path() -> str | None:
+    return _find_program("cmake")
+
+
+def ninja_path() -> str | None:
+    return _find_program("ninja")
+
+
+def describe_compiler(path: str) -> Compiler:
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_VERSION_TIMEOUT_S, check=False)
+    if done.returncode != 0:
+        raise DependencyError(f"The C++ compiler {path} does not work: {done.stderr.strip() or 'it says nothing'}")
+    return Compiler(path, done.stdout.splitlines()[0].strip() if done.stdout else "unknown")
+
+
+def require_compiler(path: str | None = None) -> Compiler:
+    found = path or compiler_path()
+    if not found:
+        named = os.environ.get("CXX")
+        raise DependencyError(
+            f"The C++ compiler {named!r} that CXX names is not there." if named else "There is no C++ compiler.",
+            hint="Install g++ or clang (Debian: apt-get install g++; macOS: xcode-select --install), "
+            "or profile with the Python runner.",
+        )
+    return describe_compiler(found)
+
+
+def require_program(name: str, path: str | None) -> str:
+    if not path:
+        raise DependencyError(f"{name} is not installed.", hint="Run `pip install cmake ninja`.")
+    return path
+
+
+def _find_program(name: str) -> str | None:
+    """From its PyPI package beside this Python, which is newer than many a system's own; else from PATH."""
+    return shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)

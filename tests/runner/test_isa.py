@@ -1,0 +1,82 @@
+"""The table of CPU features: complete, consistent, and with nothing hidden by halves."""
+
+import pytest
+
+from etprof.core.errors import UnknownNameError, UsageError
+from etprof.runner.isa import (
+    ARM64_LINUX_HWCAPS,
+    ARM64_MACOS_SYSCTLS,
+    GROUPS,
+    HEURISTIC_FEATURES,
+    LAYOUTS,
+    X86_64_LINUX_FLAGS,
+    best_extension,
+    resolve_hidden,
+)
+
+
+def test_x86_has_85_features_in_85_bytes() -> None:
+    layout = LAYOUTS["x86_64"]
+    assert sorted(layout.offsets.values()) == list(range(85)) == list(range(layout.size))
+
+
+def test_arm_leaves_the_two_vector_lengths_alone() -> None:
+    layout = LAYOUTS["arm64"]
+    assert set(range(12, 20)).isdisjoint(layout.offsets.values())
+    assert (layout.offsets["sme_f16f16"], layout.offsets["rdm"], layout.offsets["crc32"]) == (11, 20, 30)
+    assert layout.size == 32
+
+
+@pytest.mark.parametrize("architecture", GROUPS)
+def test_groups_and_reports_name_known_features_only(architecture: str) -> None:
+    known = set(LAYOUTS[architecture].offsets)
+    assert all(set(members) <= known and members for members in GROUPS[architecture].values())
+    reported = X86_64_LINUX_FLAGS if architecture == "x86_64" else ARM64_LINUX_HWCAPS | ARM64_MACOS_SYSCTLS
+    assert set(reported.values()) <= known
+
+
+@pytest.mark.parametrize("names", [("sme",), ("sme2",), ("sme", "sme2")])
+def test_hiding_any_sme_hides_all_of_it(names: tuple[str, ...]) -> None:
+    assert resolve_hidden("arm64", names) == tuple(n for n in LAYOUTS["arm64"].offsets if n.startswith("sme"))
+
+
+def test_hiding_a_base_hides_what_needs_it() -> None:
+    assert {"amx_tile", "avx512vnni", "avx512fp16"} <= set(resolve_hidden("x86_64", ("avx512",)))
+    assert {"avx512f", "amx_int8", "fma3"} <= set(resolve_hidden("x86_64", ("avx2",)))
+    assert resolve_hidden("arm64", ("sve",)) == ("sve", "sve2")
+
+
+def test_nothing_asked_hides_nothing() -> None:
+    assert resolve_hidden("x86_64", ()) == ()
+
+
+def test_an_unknown_group_offers_the_nearest() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        resolve_hidden("x86_64", ("avx51",))
+    assert "avx512" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("architecture", "features", "label"),
+    [
+        ("arm64", ("dot", "i8mm", "sme", "sme2"), "SME2"),
+        ("arm64", ("dot", "i8mm"), "i8mm and dot product"),
+        ("arm64", ("dot",), "dot product"),
+        ("x86_64", ("avx2", "avx512f", "amx_tile"), "AVX-512 and AMX"),
+        ("x86_64", ("avx2", "avx512f"), "AVX-512"),
+        ("x86_64", ("avx2",), "AVX2"),
+    ],
+)
+def test_the_best_extension_is_the_newest_there_is(architecture: str, features: tuple[str, ...], label: str) -> None:
+    extension = best_extension(architecture, features)
+    assert extension.label == label
+    assert set(extension.hide_isa) <= set(GROUPS[architecture])
+
+
+def test_a_cpu_with_nothing_to_compare_says_so() -> None:
+    with pytest.raises(UsageError, match="no instruction-set extension"):
+        best_extension("riscv64", ())
+
+
+def test_features_guessed_from_the_core_prove_nothing() -> None:
+    assert set(ARM64_LINUX_HWCAPS.values()) > HEURISTIC_FEATURES

@@ -1,0 +1,68 @@
+"""Finding a compiler, CMake and Ninja."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from etprof.core.errors import DependencyError, UsageError
+from etprof.runner.toolchain import (
+    cmake_path,
+    compiler_path,
+    describe_compiler,
+    ninja_path,
+    read_toolchain_file,
+    require_compiler,
+    require_program,
+)
+
+
+def test_cxx_names_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = tmp_path / "my-compiler"
+    compiler.write_text("#!/bin/sh\necho 'my compiler 3.1'\n", encoding="utf-8")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    assert compiler_path() == str(compiler)
+    assert require_compiler().version == "my compiler 3.1"
+
+
+def test_a_cxx_that_is_not_there_is_not_replaced_silently(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert compiler_path() is None
+    with pytest.raises(DependencyError, match="'no-such-compiler' that CXX names is not there"):
+        require_compiler()
+
+
+def test_a_compiler_that_does_not_work_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho 'no licence' >&2\nexit 1\n", encoding="utf-8")
+    broken.chmod(0o755)
+    with pytest.raises(DependencyError, match="broken does not work: no licence"):
+        describe_compiler(str(broken))
+
+
+def test_cmake_and_ninja_come_from_beside_this_python() -> None:
+    for path in (cmake_path(), ninja_path()):
+        assert path is not None
+        assert subprocess.run([path, "--version"], capture_output=True, timeout=30).returncode == 0
+
+
+def test_a_missing_program_names_the_cure() -> None:
+    with pytest.raises(DependencyError) as caught:
+        require_program("Ninja", None)
+    assert "pip install cmake ninja" in caught.value.hint
+
+
+def test_a_toolchain_file_is_told_apart_by_its_content(tmp_path: Path) -> None:
+    path = tmp_path / "ndk.cmake"
+    path.write_text("set(CMAKE_CXX_COMPILER one)", encoding="utf-8")
+    one = read_toolchain_file(path)
+    path.write_text("set(CMAKE_CXX_COMPILER two)", encoding="utf-8")
+    two = read_toolchain_file(path)
+    assert one.cmake_options == two.cmake_options == (f"-DCMAKE_TOOLCHAIN_FILE={path}",)
+    assert one.version != two.version
+
+
+def test_a_missing_toolchain_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nowhere\.cmake"):
+        read_toolchain_file(tmp_path / "nowhere.cmake")
