@@ -1,0 +1,117 @@
+"""Lays samples over a trace: which kernels each operator executed, and what that proves about an extension."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from etprof.analysis.categories import categorize
+from etprof.analysis.coverage import explain
+from etprof.analysis.data_types import find_data_type
+from etprof.analysis.extensions import Extension, find_extension
+from etprof.analysis.kernel_counts import Counts, OperatorCounts, SampledBlock, count_samples
+from etprof.analysis.proportions import estimate_share
+from etprof.core.report import Executed, Interval, KernelEvidence, KernelUse, OperatorKernels
+
+COMPUTE = ("Convolution", "GEMM")
+# Fewer than one sample in ten inside its kernels, at the upper end of the interval: the extension did not do the work.
+_AT_MOST = 0.10
+# At the lower end: more than a sample or two that belong to the operator before or after.
+_AT_LEAST = 0.05
+_PACKED = re.compile(r"\b(PF16|PF32|PQS8|QP8)\b")
+
+
+def build_evidence(
+    experiment: str,
+    threads: int,
+    blocks: Sequence[SampledBlock],
+    *,
+    seen: Collection[str] = (),
+    hidden: Collection[str] = (),
+    version: str = "",
+) -> KernelEvidence:
+    """The evidence of all sampled blocks of an arm; `version` is that of the ExecuTorch which ran."""
+    first = blocks[0][0]
+    extension, shown = find_extension(first.architecture, seen, hidden)
+    counts = count_samples(blocks, extension.classes)
+    operators = tuple(_describe(own, counts, extension, shown, version) for own in counts.operators.values())
+    compute = [row for row in operators if row.category in COMPUTE]
+    hits = sum(counts.operators[row.identity].hits for row in compute)
+    share = estimate_share(hits, sum(row.samples for row in compute))
+    return KernelEvidence(
+        experiment=experiment,
+        threads=threads,
+        extension=extension.label,
+        shown=shown,
+        advertised=extension.feature in seen,
+        compiled_in=_compiled_in(first.kernel_names, extension),
+        samples=counts.samples,
+        waiting=counts.waiting,
+        outside=counts.outside,
+        stray=counts.stray,
+        dropped=sum(samples.dropped for samples, _ in blocks),
+        overruns=sum(samples.overruns for samples, _ in blocks),
+        sampled_threads=len(first.threads),
+        operators=operators,
+        share=share,
+        verdict=write_verdict(extension.label, compute, share),
+    )
+
+
+def write_verdict(label: str, compute: Sequence[OperatorKernels], share: Interval | None) -> str:
+    """The whole answer in one line."""
+    samples = sum(row.samples for row in compute)
+    executed = sum(row.executed is Executed.YES for row in compute)
+    open_ones = sum(row.executed in (Executed.UNCLEAR, Executed.UNSEEN) for row in compute)
+    kinds = "/".join(COMPUTE)
+    if not compute:
+        return f"{label} executed: nothing to tell, this model has no {kinds} operators."
+    if share is None:
+        return f"{label} executed: not known, no sample fell into the {len(compute)} {kinds} operators."
+    interval = f"95 % interval {share.low:.1%} to {share.high:.1%} of {samples:,} samples"
+    also = f"; {open_ones} {'was' if open_ones == 1 else 'were'} sampled too seldom to tell" if open_ones else ""
+    if executed:
+        return (
+            f"{label} executed: yes, in {executed} of {len(compute)} {kinds} operators, "
+            f"{share.value:.0%} of their time ({interval}{also})."
+        )
+    if share.high > _AT_MOST:
+        return f"{label} executed: not seen, but {samples:,} samples in {len(compute)} {kinds} operators are no proof."
+    return f"{label} executed: no, in none of {len(compute)} {kinds} operators ({interval}{also})."
+
+
+def _describe(own: OperatorCounts, counts: Counts, extension: Extension, shown: bool, version: str) -> OperatorKernels:
+    share = estimate_share(own.hits, own.samples)
+    packed = _PACKED.search(own.name)
+    row = OperatorKernels(
+        identity=own.identity,
+        name=own.name,
+        category=categorize(own.name).name,
+        data_type=find_data_type(own.name),
+        delegated=own.delegated,
+        selected=packed[1] if packed else "",
+        samples=own.samples,
+        waiting=own.waiting,
+        kernels=tuple(KernelUse(f, counts.function_class[f], n) for f, n in own.functions.most_common()),
+        instructions=dict(own.instructions.most_common()),
+        share=share,
+        executed=judge_share(share),
+    )
+    wants_reason = shown and row.executed in (Executed.NO, Executed.UNCLEAR) and row.category in COMPUTE
+    return replace(row, reason=explain(row, extension.classes[0], version)) if wants_reason else row
+
+
+def judge_share(share: Interval | None) -> Executed:
+    if share is None:
+        return Executed.UNSEEN
+    if share.low >= _AT_LEAST:
+        return Executed.YES
+    return Executed.NO if share.high <= _AT_MOST else Executed.UNCLEAR
+
+
+def _compiled_in(names: Sequence[str], extension: Extension) -> tuple[str, ...] | None:
+    """Kernels of the extension by name; None where the libraries name no kernels at all."""
+    if not names:
+        return None
+    marks = {"SME": "sme", "AVX-512": "avx512", "AMX": "amx", "AVX2": "avx2"}
+    wanted = [marks[name] for name in extension.classes]
+    return tuple(name for name in names if any(f"_{mark}" in name or f"neon{mark}" in name for mark in wanted))
