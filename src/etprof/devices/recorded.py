@@ -37,6 +37,8 @@ class RecordedDevice:
         pairs = [(log, job.log), (log.with_suffix(".result.json"), job.result)]
         if recorded.etdump:
             pairs.append((self.folder / recorded.etdump, job.etdump))
+        if recorded.samples and job.samples:
+            pairs.append((self.folder / recorded.samples, job.samples))
         job.outputs.mkdir(parents=True, exist_ok=True)
         pairs += [(self.folder / o.file, job.outputs / Path(o.file).name) for o in recorded.outputs]
         return [(source, target) for source, target in pairs if source.is_file()]

@@ -1,0 +1,54 @@
+"""What every device offers: it describes itself, and runs one job so that the job's files are in place afterwards."""
+
+from dataclasses import replace
+from typing import Protocol
+
+from etprof.core.plan import TIMING
+from etprof.core.run import CpuState, DeviceInfo, Job, JobOutcome
+
+
+class Device(Protocol):
+    @property
+    def platform(self) -> str:
+        """The folder name below `runs/`."""
+
+    def describe(self) -> DeviceInfo: ...
+
+    def run(self, job: Job) -> JobOutcome:
+        """Runs one block. Files of an earlier run are gone before it starts; a failed runner is an outcome."""
+
+
+def runner_flags(job: Job) -> list[str]:
+    """The runner's command line for a job, in the words every runner of ours understands."""
+    experiment = job.block.experiment
+    timed = experiment.runs if experiment.mode == TIMING else 0
+    sampling = ["--kernel_samples", str(job.samples)] if job.samples else []
+    return [
+        "--model_path", str(job.model), "--inputs", ",".join(str(p) for p in job.inputs),
+        "--num_executions", str(timed), "--warmup", str(experiment.warmup.minimum),
+        "--warmup_max", str(experiment.warmup.maximum), "--traced_executions", str(experiment.traced_runs),
+        "--cpu_threads", str(job.block.threads), "--etdump_path", str(job.etdump), "--result_path", str(job.result),
+        "--outputs_path", str(job.outputs), "--hide_isa", ",".join(experiment.hide_isa), *sampling,
+        *experiment.extra_args,
+    ]  # fmt: skip
+
+
+def remove_stale_files(job: Job) -> None:
+    """Nothing an earlier run left behind may be taken for this one's result."""
+    for path in (job.result, job.etdump, job.log, job.samples):
+        if path:
+            path.unlink(missing_ok=True)
+    for path in job.outputs.glob("output_*.bin"):
+        path.unlink()
+
+
+def merge_states(said: CpuState, seen: CpuState | None) -> CpuState:
+    """What the runner said of its CPU, with what only the device around it knows."""
+    if seen is None:
+        return said
+    return replace(
+        seen,
+        frequencies_khz=said.frequencies_khz or seen.frequencies_khz,
+        load_average=seen.load_average if said.load_average is None else said.load_average,
+        temperature_c=seen.temperature_c if said.temperature_c is None else said.temperature_c,
+    )

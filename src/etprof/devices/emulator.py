@@ -1,0 +1,65 @@
+"""The QEMU that stands in for an Arm CPU with SME2: where it is, whether it is new enough, how it is started."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from etprof.core.errors import DependencyError, DeviceError
+
+PROGRAM = "qemu-aarch64"
+MINIMUM_VERSION = (10, 1)
+# The vector length is QEMU's default, spelled out so that it can be told.
+SME_VECTOR_BITS = 256
+CPU_OPTIONS = ("-cpu", f"max,sme-default-vector-length={SME_VECTOR_BITS // 8}")
+_HINT = "`scripts/get_emulator` brings one on Debian without touching the system; elsewhere install QEMU 10.1 or newer."
+_VERSION = re.compile(r"version (\d+)\.(\d+)")
+_AUXV = re.compile(r"^auxv\[\w+\]\.a_type=(0x\w+)\s+auxv\[\w+\]\.a_val=(0x\w+)", re.M)
+
+
+@dataclass(frozen=True)
+class Emulator:
+    path: str
+    version: tuple[int, int]
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return (self.path, *CPU_OPTIONS)
+
+    @property
+    def description(self) -> str:
+        return f"QEMU {self.version[0]}.{self.version[1]}"
+
+
+def find_emulator(kept: Path, named: str = "") -> Emulator:
+    """The one named, else the one on PATH, else the one scripts/get_emulator put into the folder `kept`."""
+    places = [named] if named else [shutil.which(PROGRAM) or "", str(kept / PROGRAM)]
+    found = [Emulator(place, _read_version(place)) for place in places if place and Path(place).is_file()]
+    if not found:
+        raise DependencyError(f"There is no {named or PROGRAM}.", hint=_HINT)
+    best = max(found, key=lambda emulator: emulator.version)
+    if best.version < MINIMUM_VERSION:
+        raise DependencyError(f"{best.path} is {best.description}, which does not emulate SME2.", hint=_HINT)
+    return best
+
+
+def parse_version(said: str) -> tuple[int, int]:
+    found = _VERSION.search(said)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def parse_auxiliary_vector(diagnostics: str) -> dict[int, int]:
+    """Entry to value, from what the GNU loader says with `--list-diagnostics`."""
+    entries = {int(entry, 16): int(value, 16) for entry, value in _AUXV.findall(diagnostics)}
+    if not entries:
+        raise DeviceError("The emulator did not say what its CPU can do.", hint="Run scripts/get_emulator again.")
+    return entries
+
+
+def _read_version(program: str) -> tuple[int, int]:
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
+    except OSError as error:
+        raise DependencyError(f"{program} cannot be started: {error.strerror}.", hint=_HINT) from error
+    return parse_version(said)

@@ -1,0 +1,172 @@
+"""From a plan to a report on real devices: emulated SME2, sshd on loopback, adbd in its own network namespace."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adbd import SERIAL
+from conftest import ROOT, run_etprof
+from etprof.cli.main import main
+from etprof.runner.bundle import ensure_bundle
+from etprof.runner.cross import resolve_parts
+from etprof.store.session_file import load_session
+from etprof.traces.etdump import read_etdump
+from sshd import HOST
+
+DEVICES: dict[str, Callable[[str], list[str]]] = {
+    "emulated": lambda emulator: ["--device", "emulated", "--emulator", emulator],
+    "ssh": lambda emulator: ["--device", f"ssh:{HOST}", "--emulator", emulator],
+    "android": lambda emulator: ["--device", f"android:{SERIAL}", "--emulator", emulator],
+}
+
+
+def write_plan(folder: Path, model: Path, hide_isa: list[str], **schedule: Any) -> tuple[Path, Path]:
+    """A short plan for the model with one arm that hides something; returns its file and the run's folder."""
+    quick = {"num_runs": 2, "traced_runs": 1, "warmup": {"min": 0, "max": 0}}
+    plan = {
+        "model": str(model),
+        "output_root": str(folder / "run"),
+        "experiments": [{"name": "off", "hide_isa": hide_isa, **quick}, {"name": "on", **quick}],
+        "schedule": {"blocks": 1, "retries": 0, "timeout_s": 120, **schedule},
+    }
+    path = folder / "plan.json"
+    path.write_text(json.dumps(plan))
+    return path, folder / "run"
+
+
+def operators(run: Path, arm: str) -> list[str]:
+    trace = read_etdump(run / arm / f"{arm}_t1.etdump")
+    return [trace.names[i] for i in trace.name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", DEVICES)
+def test_sme2_kernels_run_when_shown_and_only_then(
+    kind: str, request: pytest.FixtureRequest, emulator: str, toy_cnn: Path, tmp_path: Path, device_folder: Path
+) -> None:
+    for daemon in {"ssh": ["sshd"], "android": ["adbd"]}.get(kind, []):
+        request.getfixturevalue(daemon)
+    plan, run = write_plan(tmp_path, toy_cnn / "toy_cnn_xnnpack_fp32.pte", ["sme", "sme2"])
+    where = [] if kind == "emulated" else ["--device-folder", str(device_folder)]
+    said = run_etprof("run", "--config", str(plan), *DEVICES[kind](emulator), *where)
+
+    session = load_session(run)
+    assert {"sme", "sme2"} <= set(session.device.features)
+    assert (session.device.sme_vector_bits, session.device.times_are_real) == (256, False)
+    # The packed types are the KleidiAI paths, which exist for SME only.
+    assert any("PF32" in name for name in operators(run, "on"))
+    assert not any("PF32" in name for name in operators(run, "off"))
+    assert list(device_folder.iterdir()) == []
+
+    report = json.loads((run / "analysis_summary.json").read_text())
+    assert [arm["latency"] for arm in report["arms"]] == [None, None]
+    assert [comparison["speedup"] for comparison in report["comparisons"]] == [None]
+    assert report["comparisons"][0]["output_difference"] < 1e-5
+    for text in (said, *(p.read_text() for p in (run / "report.md", run / "report.html", run / "report.csv"))):
+        assert "emulated: times not meaningful" in text
+    assert "median" not in "".join(line for line in said.splitlines() if line.startswith("block "))
+
+
+@pytest.mark.usefixtures("sshd")
+def test_a_native_run_over_ssh_has_real_times_and_a_verdict(toy_cnn: Path, tmp_path: Path, device_folder: Path) -> None:
+    plan, run = write_plan(tmp_path, toy_cnn / "toy_cnn_xnnpack_fp32.pte", ["avx2"], blocks=3)
+    device = ["--device", f"ssh:{HOST}", "--device-folder", str(device_folder)]
+    said = run_etprof("run", "--config", str(plan), *device)
+    assert "not meaningful" not in said
+    session = load_session(run)
+    assert session.device.name == f"ssh:{HOST}"
+    assert session.device.times_are_real
+    assert all(result.is_ok and result.cpu_before.load_average is not None for result in session.results)
+    report = json.loads((run / "analysis_summary.json").read_text())
+    assert report["comparisons"][0]["speedup"] is not None
+    assert [arm["latency"]["samples"] for arm in report["arms"]] == [6, 6]
+    assert list(device_folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("sshd")
+def test_a_runner_of_ones_own_is_pushed_with_the_libraries_beside_it(
+    toy_cnn: Path, tmp_path: Path, device_folder: Path
+) -> None:
+    bundle = ensure_bundle(*resolve_parts("host", None, None, lambda _: None))
+    mine = tmp_path / "my runner"
+    mine.mkdir()
+    for path in (bundle.folder / "bin" / "etprof_runner", *(bundle.folder / "lib").glob("libexecutorch*")):
+        shutil.copy(path, mine)
+    plan, run = write_plan(tmp_path, toy_cnn / "toy_cnn_xnnpack_fp32.pte", ["avx2"])
+    text = json.loads(plan.read_text())
+    for experiment in text["experiments"]:
+        experiment["runner_path"] = str(mine / "etprof_runner")
+    plan.write_text(json.dumps(text))
+    run_etprof("run", "--config", str(plan), "--device", f"ssh:{HOST}", "--device-folder", str(device_folder))
+    assert [result.runner for result in load_session(run).results] == ["native", "native"]
+
+    (mine / "libexecutorch_threadpool.so").unlink()
+    device = ["--device", f"ssh:{HOST}", "--device-folder", str(device_folder)]
+    said = run_etprof("run", "--config", str(plan), *device, "--force", expect=1)
+    assert "needs libexecutorch_threadpool.so, which the device does not have: put it beside the runner" in said
+    assert list(device_folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("sshd")
+def test_control_c_leaves_nothing_on_the_device_and_keeps_what_was_measured(
+    toy_cnn: Path, tmp_path: Path, device_folder: Path
+) -> None:
+    plan, run = write_plan(tmp_path, toy_cnn / "toy_cnn_xnnpack_fp32.pte", ["avx2"], blocks=500)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "etprof", "run", "--config", str(plan), "--device", f"ssh:{HOST}",
+         "--device-folder", str(device_folder)],
+        cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not (run / "on" / "on_t1.result.json").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert list(device_folder.iterdir()) == []
+    assert all(result.is_ok for result in load_session(run).results)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--device", "toaster"], "There is no device 'toaster'."),
+        (["--device", "emulated", "--runner", "python"], "--runner is for this machine."),
+        (["--prepare"], "--prepare is for android and ssh devices."),
+        (["--device", "emulated", "--device-folder", "/x"], "--device-folder is for android and ssh devices."),
+        (["--emulator", "qemu-aarch64"], "--emulator needs a device to be emulated on."),
+        (["--device", "ssh:x", "--remote-device", "h:1"], "--remote-device is a way to name an Android device"),
+        (["--device", "emulated", "--emulator", "/no/qemu"], "There is no /no/qemu."),
+    ],
+)
+def test_a_request_that_cannot_be_met_is_told_in_one_sentence(
+    options: list[str], message: str, tmp_path: Path, toy_cnn: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, run = write_plan(tmp_path, toy_cnn / "toy_cnn_xnnpack_fp32.pte", ["avx2"])
+    assert main(["run", "--config", str(plan), *options]) in (1, 2)
+    assert message in capsys.readouterr().err
+    assert not run.exists()
+
+
+@pytest.mark.usefixtures("adbd")
+def test_the_android_door_reaches_a_device_on_the_network(toy_cnn: Path, tmp_path: Path, device_folder: Path) -> None:
+    plan, run = write_plan(tmp_path, toy_cnn / "toy_cnn_xnnpack_fp32.pte", ["avx2"])
+    door = ROOT / "model_profiling/scripts/android_pipeline.py"
+    done = subprocess.run(
+        [sys.executable, str(door), "--config", str(plan), "--remote-device", SERIAL,
+         "--device-folder", str(device_folder)],
+        cwd=ROOT, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "pipeline ok" in done.stdout
+    assert load_session(run).device.name == f"android:{SERIAL}"
