@@ -1,0 +1,7 @@
+"""Door to `etprof report`."""
+
+import sys
+
+from etprof.cli.main import main
+
+raise SystemExit(main(["report", *sys.argv[1:]]))

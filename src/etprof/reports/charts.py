@@ -1,0 +1,192 @@
+"""The charts of a report: one definition each, drawn at any width, and the same in HTML, SVG and PNG.
+
+Rows carry their label above their bar, inside the drawing, so that a chart reads as well on a phone as on a desk.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from etprof.core.report import ArmReport, Comparison, Report
+from etprof.core.units import format_ms, format_percent
+from etprof.reports.plots import Bar, Drawing, Row, Title, draw_bars, draw_points
+from etprof.reports.sentences import format_change_ms
+
+WIDE, NARROW = 760, 330
+_PNG_SCALE = 2
+_OPERATORS_SHOWN = 10
+# Points that would cover one another are drawn once: less than half a pixel apart across, one pixel down.
+_CELLS_ACROSS, _CELLS_DOWN = 1600, 100
+_LABELLED_SHARE = 0.07
+
+
+@dataclass(frozen=True)
+class ChartFile:
+    """A chart ready to be drawn: `name` is its file's stem, `caption` what it shows, in words."""
+
+    name: str
+    caption: str
+    draw: Callable[[int], Drawing]
+
+
+def list_charts(report: Report) -> tuple[ChartFile, ...]:
+    found = []
+    timed = [arm for arm in report.arms if arm.samples_ms]
+    if timed:
+        found.append(ChartFile("latency", "Every untraced iteration of each arm.", lambda w: draw_latency(timed, w)))
+    for number, comparison in enumerate(c for c in report.comparisons if c.categories):
+        found += _comparison_charts(report, comparison, f"_{number + 1}" if number else "")
+    if not report.comparisons:
+        traced = [arm for arm in report.arms if arm.categories]
+        if traced:
+            found.append(
+                ChartFile("categories", "Time per category in each arm.", lambda w: draw_categories(traced, w))
+            )
+    return tuple(found)
+
+
+def _comparison_charts(report: Report, comparison: Comparison, suffix: str) -> list[ChartFile]:
+    arms = arms_of(report, comparison)
+    who = f"{comparison.baseline} to {comparison.candidate}"
+    charts = [
+        ChartFile(f"categories{suffix}", f"Time per category, {who}.", lambda w: draw_categories(arms, w)),
+        ChartFile(
+            f"waterfall_categories{suffix}",
+            f"What each category contributes to the change, {who}.",
+            lambda w: draw_category_waterfall(comparison, arms, w),
+        ),
+    ]
+    if comparison.operators:
+        charts.append(
+            ChartFile(
+                f"waterfall_operators{suffix}",
+                f"What single operators contribute to the change, {who}.",
+                lambda w: draw_operator_waterfall(comparison, arms, w),
+            )
+        )
+    return charts
+
+
+def arms_of(report: Report, comparison: Comparison) -> list[ArmReport]:
+    """Baseline, then candidate."""
+    by_key = {(arm.experiment, arm.threads): arm for arm in report.arms}
+    return [by_key[name, comparison.threads] for name in (comparison.baseline, comparison.candidate)]
+
+
+def render_svg(drawing: Drawing) -> str:
+    return _convert(json.dumps(drawing))
+
+
+# Markdown and HTML want the same pictures.
+@lru_cache(maxsize=32)
+def _convert(specification: str) -> str:
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(specification)
+
+
+def render_png(svg: str) -> bytes:
+    import vl_convert
+
+    return vl_convert.svg_to_png(svg, scale=_PNG_SCALE)
+
+
+def render_files(report: Report) -> dict[str, bytes]:
+    """The charts as files, by name: an SVG and a PNG of each."""
+    files = {}
+    for chart in list_charts(report):
+        svg = render_svg(chart.draw(WIDE))
+        files[f"{chart.name}.svg"] = svg.encode()
+        files[f"{chart.name}.png"] = render_png(svg)
+    return files
+
+
+def draw_latency(arms: Sequence[ArmReport], width: int) -> Drawing:
+    """A band per arm: across is time, down is the order of the iterations, so that drift shows as a slant."""
+    points: list[dict[str, Any]] = []
+    medians, labels = [], []
+    low = min(arm.latency.min_ms for arm in arms if arm.latency)
+    span = max(arm.latency.max_ms for arm in arms if arm.latency) - low
+    for band, arm in enumerate(arms):
+        assert arm.latency is not None  # it has samples
+        samples = [sample for block in arm.samples_ms for sample in block]
+        seen = set()
+        for order, sample in enumerate(samples):
+            y = band + 0.48 + 0.46 * order / max(len(samples) - 1, 1)
+            cell = (round((sample - low) / span * _CELLS_ACROSS) if span else 0, round(y * _CELLS_DOWN))
+            if cell not in seen:
+                seen.add(cell)
+                points.append({"ms": round(sample, 6), "y": round(y, 4)})
+        medians.append({"ms": arm.latency.median_ms, "y": band + 0.44, "end": band + 0.98})
+        count = f"n = {len(samples)} in {len(arm.samples_ms)} block{'s' if len(arm.samples_ms) != 1 else ''}"
+        labels.append(Row(band, arm.label, f"median {format_ms(arm.latency.median_ms)}, {count}"))
+    title = Title("Latency in ms, untraced iterations", "A point is an iteration, the first on top.")
+    return draw_points(points, medians, labels, width=width, title=title)
+
+
+def draw_categories(arms: Sequence[ArmReport], width: int) -> Drawing:
+    """Two bars per arm: milliseconds to one scale, and percent."""
+    whole = max(sum(row.mean_ms for row in arm.categories) for arm in arms)
+    bars: list[Bar] = []
+    labels: list[Row] = []
+    for number, arm in enumerate(arms):
+        total = sum(row.mean_ms for row in arm.categories)
+        labels.append(Row(2 * number, arm.label, format_ms(total)))
+        labels.append(Row(2 * number + 1, "the same in percent", ""))
+        for scale, unit_row in ((1 / whole, 0), (1 / total if total else 0, 1)):
+            at = 0.0
+            for row in arm.categories:
+                length = row.mean_ms * scale
+                text = format_ms(row.mean_ms) if unit_row == 0 else format_percent(row.share, 0)
+                wide_enough = length > _LABELLED_SHARE * (WIDE / width)
+                bars.append(Bar(2 * number + unit_row, row.name, at, at + length, text if wide_enough else ""))
+                at += length
+    subtitle = f"ms and percent per inference, {_traced(arms)}."
+    title = Title("Where the time goes", subtitle)
+    return draw_bars(bars, labels, width=width, title=title, unit=None)
+
+
+def draw_category_waterfall(comparison: Comparison, arms: Sequence[ArmReport], width: int) -> Drawing:
+    steps = [(shift.name, shift.name, shift.candidate_ms - shift.baseline_ms) for shift in comparison.categories]
+    title = Title("From baseline to candidate, by category", f"ms per inference, {_traced(arms)}.")
+    return _draw_waterfall(comparison, steps, width, title)
+
+
+def draw_operator_waterfall(comparison: Comparison, arms: Sequence[ArmReport], width: int) -> Drawing:
+    """The operators with the largest changes, then all the others and what no operator owns as one step each."""
+    changed = [change for change in comparison.operators if change.gain_ms]
+    ranked = sorted(changed, key=lambda change: -abs(change.gain_ms))
+    shown = sorted(ranked[:_OPERATORS_SHOWN], key=lambda change: -change.gain_ms)
+    steps = [(change.name, change.category, -change.gain_ms) for change in shown]
+    others = ranked[_OPERATORS_SHOWN:]
+    if others:
+        steps.append((f"{len(others)} other operators", "", -sum(change.gain_ms for change in others)))
+    whole = sum(shift.candidate_ms - shift.baseline_ms for shift in comparison.categories)
+    rest = whole - sum(change for _, _, change in steps)
+    steps.append(("delegate and framework overhead", "Delegate overhead", rest))
+    title = Title("From baseline to candidate, by operator", f"ms per inference, {_traced(arms)}.")
+    return _draw_waterfall(comparison, steps, width, title)
+
+
+def _draw_waterfall(
+    comparison: Comparison, steps: Sequence[tuple[str, str, float]], width: int, title: Title
+) -> Drawing:
+    before = sum(shift.baseline_ms for shift in comparison.categories)
+    after = sum(shift.candidate_ms for shift in comparison.categories)
+    rows = [Row(0, comparison.baseline, format_ms(before))]
+    bars = [Bar(0, "", 0.0, before, "")]
+    at = before
+    for number, (name, category, change) in enumerate(steps, start=1):
+        rows.append(Row(number, name, format_change_ms(change)))
+        bars.append(Bar(number, category, min(at, at + change), max(at, at + change), ""))
+        at += change
+    rows.append(Row(len(steps) + 1, comparison.candidate, format_ms(after)))
+    bars.append(Bar(len(steps) + 1, "", 0.0, after, ""))
+    return draw_bars(bars, rows, width=width, title=title, unit="ms")
+
+
+def _traced(arms: Sequence[ArmReport]) -> str:
+    counts = " and ".join(str(arm.accounting.runs) for arm in arms if arm.accounting)
+    return f"mean of {counts} traced inferences"

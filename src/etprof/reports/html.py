@@ -1,0 +1,89 @@
+"""The report as one HTML file that needs nothing else: no network, no fonts, and no scripts for its static parts."""
+
+import base64
+import gzip
+import hashlib
+import re
+from collections.abc import Callable
+from functools import partial
+from importlib import resources
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup, escape
+
+from etprof.core.report import Report
+from etprof.core.units import format_bytes, format_ms, format_percent, format_ratio
+from etprof.reports import charts, json, sentences
+from etprof.reports.flame import render_flame
+from etprof.reports.operator_tables import build_operator_tables
+from etprof.reports.palette import GRID, INK, PAPER, category_colour
+from etprof.reports.plots import Drawing
+
+_BACKGROUND = re.compile(rf'<rect width="\d+" height="\d+" fill="{PAPER}"/>')
+
+
+def render(report: Report) -> str:
+    script = read_template("report.js")
+    return (
+        build_environment()
+        .from_string(read_template("report.html.j2"))
+        .render(
+            report=report,
+            say=sentences,
+            colour=_colour,
+            chart=partial(_draw, charts.list_charts(report)),
+            flame=lambda evidence: Markup(render_flame(evidence)),
+            tables=build_operator_tables(report),
+            css=Markup(read_template("report.css")),
+            script=Markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            data=_pack(report),
+        )
+    )
+
+
+def build_environment() -> Environment:
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=True)
+    environment.filters.update(
+        ms=format_ms, percent=format_percent, ratio=format_ratio, bytes=format_bytes, code=_mark_code
+    )
+    return environment
+
+
+def read_template(name: str) -> str:
+    return (resources.files("etprof.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _pack(report: Report) -> str:
+    """The report's JSON, small and without a character that means anything to HTML."""
+    return base64.b64encode(gzip.compress(json.render_compact(report).encode(), mtime=0)).decode()
+
+
+def _mark_code(text: str) -> Markup:
+    """What stands between backticks in a sentence, set as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _colour(category: str) -> str:
+    return category_colour(category).fill
+
+
+def _draw(known: tuple[charts.ChartFile, ...], name: str) -> Markup:
+    """The figure of a chart by its name; empty if the report has none of that name."""
+    chart = next((chart for chart in known if chart.name == name), None)
+    return draw_figure(chart.draw, chart.caption) if chart else Markup("")
+
+
+def draw_figure(draw: Callable[[int], Drawing], caption: str) -> Markup:
+    """A chart at the width of a desk and of a phone; the style sheet shows one of them."""
+    wide, narrow = (_inline(charts.render_svg(draw(width))) for width in (charts.WIDE, charts.NARROW))
+    return Markup(
+        '<figure><div class="wide" aria-hidden="true">{}</div><div class="narrow" aria-hidden="true">{}</div>'
+        "<figcaption>{}</figcaption></figure>"
+    ).format(Markup(wide), Markup(narrow), caption)
+
+
+def _inline(svg: str) -> str:
+    """Takes the page's colours in place of its own, so that it is readable on light and dark."""
+    svg = _BACKGROUND.sub("", svg, count=1)
+    return svg.replace(f'"{INK}"', '"currentColor"').replace(f'"{GRID}"', '"currentColor"')

@@ -1,0 +1,48 @@
+"""The report as JSON, for programs; docs/reference/report-json.md describes every field."""
+
+import re
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from etprof.core.report import Report
+
+# 1: the first.
+SCHEMA_VERSION = 1
+
+# Lists of numbers, which an indented file would give a line each. No text can look so: its line breaks are escaped.
+_NUMBERS = re.compile(r"\[\n\s+(-?[\d.eE+-]+(?:,\n\s+-?[\d.eE+-]+)*)\n\s+\]")
+
+
+def render(report: Report) -> str:
+    return _NUMBERS.sub(lambda found: f"[{' '.join(found[1].split())}]", _dump(report, indent=2)) + "\n"
+
+
+def render_compact(report: Report) -> str:
+    return _dump(report, indent=None)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of what `render` writes."""
+    schema = _adapter().json_schema(mode="serialization")
+    del schema["properties"]["tracks"]
+    for unused in ("Track", "Slice"):
+        del schema["$defs"][unused]
+    schema["properties"] = {"schema_version": {"const": SCHEMA_VERSION}, **schema["properties"]}
+    schema["required"] = ["schema_version", *(name for name in schema["required"] if name != "tracks")]
+    return schema
+
+
+def _dump(report: Report, indent: int | None) -> str:
+    """What is not a number becomes null. The tracks are left to the trace format: they are a picture, not results."""
+    body = _adapter().dump_json(report, indent=indent, exclude={"tracks"}).decode()
+    opening, rest = body[0], body[1:]
+    if indent is None:
+        return f'{opening}"schema_version":{SCHEMA_VERSION},{rest}'
+    return f'{opening}\n{" " * indent}"schema_version": {SCHEMA_VERSION},{rest}'
+
+
+@cache
+def _adapter() -> TypeAdapter[Report]:
+    return TypeAdapter(Report)

@@ -1,0 +1,130 @@
+"""The operators of a report as tables: one per comparison, or one per arm where nothing is compared."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from etprof.core.report import ArmReport, Comparison, OperatorRow, Report
+from etprof.core.units import format_ms, format_percent, format_ratio
+from etprof.reports.sentences import format_change_ms
+
+# Rows of all tables of a page together; with more than this it would be megabytes of text that nobody reads.
+MAX_LINES = 2000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A quantity as text, and as the number it is sorted by."""
+
+    text: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """`rows` are the number of an arm and the identity of its operator, for each arm that has it."""
+
+    name: str
+    category: str
+    where: str
+    classes: tuple[str, ...]
+    note: str
+    cells: tuple[Cell, ...]
+    rows: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class OperatorTable:
+    heading: str
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    left_out: int
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(line.category for line in self.lines))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return tuple(sorted({name for line in self.lines for name in line.classes}))
+
+
+def build_operator_tables(report: Report, most_each: int = MAX_LINES) -> tuple[OperatorTable, ...]:
+    """The slowest operators first; what does not fit is counted in `left_out`."""
+    compared = [c for c in report.comparisons if c.operators]
+    single = [] if compared else [arm for arm in report.arms if arm.operators]
+    each = min(most_each, MAX_LINES // max(len(compared) + len(single), 1))
+    tables = [_compared_table(report, comparison, each) for comparison in compared]
+    return (*tables, *(_single_table(report, arm, each) for arm in single))
+
+
+def _compared_table(report: Report, comparison: Comparison, most: int) -> OperatorTable:
+    numbers = {(arm.experiment, arm.threads): i for i, arm in enumerate(report.arms)}
+    before = numbers[comparison.baseline, comparison.threads]
+    after = numbers[comparison.candidate, comparison.threads]
+    rows_before, rows_after = (_by_identity(report.arms[i]) for i in (before, after))
+    ranked = sorted(comparison.operators, key=lambda c: -(c.candidate_ms or 0.0))
+    lines = []
+    for change in ranked[:most]:
+        found = [
+            (before, rows_before.get(change.baseline_identity)),
+            (after, rows_after.get(change.candidate_identity)),
+        ]
+        own = [(number, row) for number, row in found if row]
+        share = found[1][1].share if found[1][1] else 0.0
+        lines.append(
+            Line(
+                name=change.name,
+                category=change.category,
+                where=_where(change.delegated),
+                classes=_classes([row for _, row in own]),
+                note="newly dominant" if change.newly_dominant else "",
+                cells=(
+                    _time(change.baseline_ms),
+                    _time(change.candidate_ms),
+                    Cell(format_percent(share), share),
+                    Cell(format_change_ms(-change.gain_ms), -change.gain_ms),
+                    Cell(format_ratio(change.speedup), change.speedup) if change.speedup else Cell("n/a", 0.0),
+                ),
+                rows=tuple((number, row.identity) for number, row in own),
+            )
+        )
+    columns = (comparison.baseline, comparison.candidate, "share", "change", "speed-up")
+    heading = f"{comparison.baseline} to {comparison.candidate}, {_threads(comparison.threads)}"
+    return OperatorTable(heading, columns, tuple(lines), len(comparison.operators) - len(lines))
+
+
+def _single_table(report: Report, arm: ArmReport, most: int) -> OperatorTable:
+    number = report.arms.index(arm)
+    lines = tuple(
+        Line(
+            name=row.name,
+            category=row.category,
+            where=_where(row.delegated),
+            classes=_classes([row]),
+            note="",
+            cells=(_time(row.mean_ms), _time(row.median_ms), Cell(format_percent(row.share), row.share)),
+            rows=((number, row.identity),),
+        )
+        for row in arm.operators[:most]
+    )
+    return OperatorTable(arm.label, ("mean", "median", "share"), lines, len(arm.operators) - len(lines))
+
+
+def _by_identity(arm: ArmReport) -> dict[str, OperatorRow]:
+    return {row.identity: row for row in arm.operators}
+
+
+def _classes(rows: Sequence[OperatorRow]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(kernel.instruction_class for row in rows for kernel in row.kernels))
+
+
+def _time(value_ms: float | None) -> Cell:
+    return Cell("not there", -1.0) if value_ms is None else Cell(format_ms(value_ms), value_ms)
+
+
+def _where(delegated: bool) -> str:
+    return "delegated" if delegated else "portable"
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread" if count == 1 else f"{count} threads"

@@ -1,0 +1,203 @@
+"""The sentences of a report, the same in every format."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from etprof.core.report import (
+    ArmReport,
+    CategoryShift,
+    Comparison,
+    Interval,
+    KernelEvidence,
+    KernelUse,
+    NextStep,
+    Report,
+    Verdict,
+)
+from etprof.core.units import NS_PER_MS, NS_PER_US, format_ms, format_percent, format_ratio
+
+EMULATED = "This device is emulated: which kernels run is real, its times mean nothing and are not shown."
+NO_PAIR = "Nothing is compared here: the plan names no pair."
+NO_TRACE = "Not measured: where the time goes. No block of this run left a trace; give the experiments traced runs."
+NO_KERNELS = (
+    "Not measured: which kernels executed. "
+    "An experiment whose `mode` is `trace` in the plan samples the program counter."
+)
+NO_GRAPH = (
+    "Modules, shapes and bytes are unknown: there is no graph.json beside the model. "
+    "Export it with `etprof export MODEL --save-graph` and run it again."
+)
+NO_DOUBT = "None: nothing in the data casts doubt on the numbers."
+
+_MICROSECOND_MS = NS_PER_US / NS_PER_MS
+
+
+def verdict_sentence(comparison: Comparison) -> str:
+    """What the comparison says, with its interval, in one sentence."""
+    who = f"{comparison.candidate} against {comparison.baseline} ({_threads(comparison.threads)})"
+    if comparison.speedup is None:
+        return f"{who}: {comparison.verdict.value}; {comparison.reason}."
+    interval = comparison.speedup
+    bounds = f"{format_ratio(interval.low)} to {format_ratio(interval.high)}"
+    numbers = f"{format_ratio(interval.value)} ({format_percent(interval.confidence, 0)} interval {bounds})"
+    if comparison.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        return f"{who}: {comparison.verdict.value}, speed-up {numbers}."
+    return f"{who}: {comparison.verdict.value}, speed-up {numbers}; {comparison.reason}."
+
+
+def noise_sentence(comparison: Comparison) -> str:
+    if comparison.noise_floor is None:
+        return ""
+    return (
+        f"An arm compared with itself in the same schedule differs by up to {format_percent(comparison.noise_floor)}."
+    )
+
+
+def bottleneck_sentence(comparison: Comparison) -> str:
+    """The bottleneck before and after, with their shares; empty where a trace is missing."""
+    shares = {shift.name: shift for shift in comparison.categories}
+    before, after = shares.get(comparison.bottleneck_before), shares.get(comparison.bottleneck_after)
+    if before is None or after is None:
+        return ""
+    if before is after:
+        return (
+            f"Bottleneck: {before.name} before ({format_percent(before.baseline_share)} of the time) "
+            f"and after ({format_percent(after.candidate_share)})."
+        )
+    return f"The bottleneck moves from {before.name} ({_shift(before)}) to {after.name} ({_shift(after)})."
+
+
+def missing_latency(arm: ArmReport, report: Report) -> str:
+    """What stands in place of an arm's latency."""
+    if not report.times_are_real:
+        return "emulated: times not meaningful"
+    if arm.evidence:
+        return "sampled for its kernels, not timed"
+    return "traced only, not timed" if arm.accounting else "no block ended well"
+
+
+def sampling_sentence(evidence: KernelEvidence) -> str:
+    """How many samples there are, and what became of the others."""
+    return (
+        f"Samples that executed something: {evidence.samples} ({evidence.outside} outside of any operator); waiting: "
+        f"{evidence.waiting}; dropped: {evidence.dropped}; threads: {evidence.sampled_threads}. "
+        f"{evidence.extension} was {'shown to' if evidence.shown else 'hidden from'} the kernels."
+    )
+
+
+def kernels_text(kernels: Sequence[KernelUse]) -> str:
+    return (
+        "; ".join(f"{k.name or 'without a name'} ({k.instruction_class}, {k.samples})" for k in kernels) or "none seen"
+    )
+
+
+def instructions_text(instructions: Mapping[str, int]) -> str:
+    ranked = sorted(instructions.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {count}" for name, count in ranked)
+
+
+def interval_text(interval: Interval | None) -> str:
+    if interval is None:
+        return "unknown"
+    return (
+        f"{format_percent(interval.value, 0)} ({format_percent(interval.low, 0)} to {format_percent(interval.high, 0)})"
+    )
+
+
+def median_text(arm: ArmReport, report: Report) -> str:
+    return format_ms(arm.latency.median_ms) if arm.latency else missing_latency(arm, report)
+
+
+def speedup_text(comparison: Comparison) -> str:
+    if comparison.speedup is None:
+        return "n/a"
+    interval = comparison.speedup
+    return f"{format_ratio(interval.value)} ({format_ratio(interval.low)} to {format_ratio(interval.high)})"
+
+
+def trust_sentence(report: Report) -> str:
+    """Whether there is reason to doubt the numbers, in one sentence."""
+    if not report.findings:
+        return "Nothing in the data casts doubt on the numbers."
+    kinds = list(dict.fromkeys(finding.kind for finding in report.findings))
+    count = len(report.findings)
+    return f"{count} finding{'s' if count != 1 else ''} to read before trusting the numbers: {', '.join(kinds)}."
+
+
+def gain_sentence(step: NextStep) -> str:
+    """The bound as time, as a share, and as what the whole inference would gain (Amdahl's law)."""
+    ceiling = f"; the inference {format_ratio(1 / (1 - step.share))} as fast" if step.share < 1 else ""
+    return f"saves at most {format_ms(step.saves_ms)} of each inference ({format_percent(step.share)}{ceiling})"
+
+
+def layout_sentence(arm: ArmReport) -> str:
+    """The layout churn of an arm and its hotspot; empty where there is none."""
+    rows = arm.layout_changes
+    if not rows:
+        return ""
+    transposes = [row for row in rows if row.kind == "transpose"]
+    hotspot = max(rows, key=lambda row: row.mean_ms)
+    where = f" in {hotspot.module_path}" if hotspot.module_path else ""
+    return (
+        f"{arm.label}: {len(rows)} operators only move data, {format_ms(sum(row.mean_ms for row in rows))} or "
+        f"{format_percent(sum(row.share for row in rows))} of each inference; {len(transposes)} are transposes with "
+        f"{format_ms(sum(row.mean_ms for row in transposes))}. "
+        f"Hotspot: {hotspot.name}{where}, {format_ms(hotspot.mean_ms)} ({format_percent(hotspot.share)})."
+    )
+
+
+def measurable(arm: ArmReport) -> ArmReport:
+    """The arm without layout changes that take less than the microsecond XNNPACK counts in."""
+    return replace(
+        arm,
+        layout_changes=tuple(row for row in arm.layout_changes if row.mean_ms >= _MICROSECOND_MS),
+        cancelling=tuple(pair for pair in arm.cancelling if pair.saves_ms >= _MICROSECOND_MS),
+    )
+
+
+def rest_sentence(arm: ArmReport, shown: int) -> str:
+    """What a table of layout changes leaves out; empty if nothing."""
+    rest = len(arm.layout_changes) - shown
+    brief = len(arm.layout_changes) - len(measurable(arm).layout_changes)
+    return f"{rest} more are not shown, {brief} of them shorter than a microsecond." if rest else ""
+
+
+def arms_to_improve(report: Report) -> list[ArmReport]:
+    """The candidates of the comparisons, or every arm where nothing is compared."""
+    candidates = {(c.candidate, c.threads) for c in report.comparisons}
+    return [arm for arm in report.arms if not candidates or (arm.experiment, arm.threads) in candidates]
+
+
+def has_modules(report: Report) -> bool:
+    return any(row.module_path for arm in report.arms for row in arm.operators)
+
+
+def portable_sentence(arm: ArmReport) -> str:
+    rows = [row for row in arm.operators if not row.delegated]
+    if not rows:
+        return f"{arm.label}: every operator is delegated."
+    return (
+        f"{arm.label}: {len(rows)} of {len(arm.operators)} operators are not delegated and take "
+        f"{format_ms(sum(row.mean_ms for row in rows))} or {format_percent(sum(row.share for row in rows))}."
+    )
+
+
+def setting_sentence(arm: ArmReport) -> str:
+    hidden = f"hidden from XNNPACK: {', '.join(arm.features_hidden)}" if arm.features_hidden else "nothing hidden"
+    return f"{arm.label}: {hidden}; {arm.runner} runner"
+
+
+def format_change_ms(change_ms: float) -> str:
+    """With its sign; one that rounds to nothing has none."""
+    text = format_ms(abs(change_ms))
+    if not any(digit in text for digit in "123456789"):
+        return "no change"
+    return ("+" if change_ms > 0 else "\u2212") + text
+
+
+def _shift(row: CategoryShift) -> str:
+    return f"{format_percent(row.baseline_share)} of the time before, {format_percent(row.candidate_share)} after"
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread" if count == 1 else f"{count} threads"

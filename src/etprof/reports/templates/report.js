@@ -1,0 +1,141 @@
+"use strict";
+(() => {
+  document.documentElement.classList.add("js");
+
+  // The report's JSON, compressed inside the page; read once, when somebody first needs it.
+  let pending = null;
+  const load = () => {
+    pending ??= (async () => {
+      const packed = Uint8Array.from(atob(document.getElementById("data").textContent.trim()), (c) => c.charCodeAt(0));
+      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+      return new Response(stream).text();
+    })();
+    return pending;
+  };
+
+  const element = (tag, text, parent) => {
+    const made = document.createElement(tag);
+    if (text !== undefined) made.textContent = text;
+    if (parent) parent.append(made);
+    return made;
+  };
+
+  const ms = (value) => (value === null || value === undefined ? "not there" : `${value.toPrecision(4)} ms`);
+
+  const drawSamples = (parent, rows) => {
+    const all = rows.flatMap((row) => row.samples_ms);
+    if (!all.length) return;
+    const low = Math.min(...all), span = Math.max(...all) - low || 1;
+    const ns = "http://www.w3.org/2000/svg";
+    const svg = document.createElementNS(ns, "svg");
+    svg.setAttribute("viewBox", `0 0 320 ${rows.length * 14 + 4}`);
+    svg.setAttribute("width", "320");
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", "samples of each arm on one scale");
+    rows.forEach((row, index) => row.samples_ms.forEach((sample) => {
+      const dot = document.createElementNS(ns, "circle");
+      dot.setAttribute("cx", (4 + 312 * (sample - low) / span).toFixed(1));
+      dot.setAttribute("cy", String(index * 14 + 9));
+      dot.setAttribute("r", "2.5");
+      dot.setAttribute("fill", "currentColor");
+      dot.setAttribute("fill-opacity", "0.4");
+      svg.append(dot);
+    }));
+    parent.append(svg);
+    element("div", `${ms(low)} to ${ms(low + span)}, top row first`, parent).className = "soft";
+  };
+
+  const fillDetail = (cell, found) => {
+    const list = element("dl", undefined, cell);
+    const fact = (name, value) => { element("dt", name, list); element("dd", value, list); };
+    for (const { arm, row } of found) {
+      fact(arm, `mean ${ms(row.mean_ms)}, median ${ms(row.median_ms)}, ${row.count} inferences, ` +
+        `${(100 * row.share).toFixed(2)} % of the time`);
+    }
+    const row = found[found.length - 1].row;
+    fact("Class", `${row.category}: ${row.subcategory}`);
+    fact("Identity", row.identity);
+    fact("Module", row.module_path || "unknown");
+    for (const { arm, row: own } of found) {
+      const kernels = own.kernels.map((k) => `${k.name} (${k.instruction_class}, ${k.samples} samples)`).join("; ");
+      fact(`Kernels, ${arm}`, kernels || "not measured");
+    }
+    fact("Samples", "");
+    drawSamples(list.lastElementChild, found.map((f) => f.row));
+  };
+
+  const unfold = async (button) => {
+    const line = button.closest("tr");
+    const open = button.getAttribute("aria-expanded") === "true";
+    button.setAttribute("aria-expanded", String(!open));
+    if (open) { line.nextElementSibling.remove(); return; }
+    const detail = document.createElement("tr");
+    detail.className = "detail";
+    const cell = element("td", undefined, detail);
+    cell.colSpan = line.children.length;
+    line.after(detail);
+    let report;
+    try {
+      report = JSON.parse(await load());
+    } catch (error) {
+      cell.textContent = "This browser cannot unpack the data of the page; it is in analysis_summary.json too.";
+      return;
+    }
+    const found = JSON.parse(line.dataset.rows).flatMap(([arm, identity]) =>
+      report.arms[arm].operators.filter((row) => row.identity === identity)
+        .map((row) => ({ arm: report.arms[arm].experiment, row })));
+    fillDetail(cell, found);
+  };
+
+  const foldAll = (table) =>
+    table.querySelectorAll('button.unfold[aria-expanded="true"]').forEach((button) => unfold(button));
+
+  const sortBy = (table, heading) => {
+    foldAll(table);
+    const column = [...heading.parentNode.children].indexOf(heading);
+    const down = heading.getAttribute("aria-sort") !== "descending";
+    table.querySelectorAll("thead th").forEach((th) => th.removeAttribute("aria-sort"));
+    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const key = (line) => {
+      const cell = line.children[column];
+      return cell.dataset.v === undefined ? cell.textContent.trim().toLowerCase() : Number(cell.dataset.v);
+    };
+    const lines = [...table.tBodies[0].rows].map((line) => [key(line), line]);
+    lines.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1));
+    table.tBodies[0].append(...lines.map(([, line]) => line));
+  };
+
+  const filter = (table, tools) => {
+    foldAll(table);
+    const wanted = tools.querySelector("input").value.trim().toLowerCase();
+    const picks = [...tools.querySelectorAll("select")].filter((select) => select.value);
+    let shown = 0;
+    for (const line of table.tBodies[0].rows) {
+      const fits = picks.every((select) => line.dataset[select.name].split("|").includes(select.value)) &&
+        (!wanted || line.textContent.toLowerCase().includes(wanted));
+      line.hidden = !fits;
+      shown += fits ? 1 : 0;
+    }
+    tools.querySelector("output").textContent = `${shown} of ${table.tBodies[0].rows.length} operators`;
+  };
+
+  document.querySelectorAll("table.operators").forEach((table) => {
+    const tools = document.getElementById(table.dataset.tools);
+    table.querySelectorAll("thead button").forEach((button) =>
+      button.addEventListener("click", () => sortBy(table, button.parentNode)));
+    table.addEventListener("click", (event) => {
+      const button = event.target.closest("button.unfold");
+      if (button) unfold(button);
+    });
+    tools.querySelectorAll("input, select").forEach((control) =>
+      control.addEventListener("input", () => filter(table, tools)));
+  });
+
+  document.getElementById("download").addEventListener("click", async () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([await load()], { type: "application/json" }));
+    link.download = "analysis_summary.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+})();

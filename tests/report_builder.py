@@ -1,0 +1,145 @@
+"""Reports for tests, made by the real analysis from traces that are written event by event."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from builders import a_device_info, a_plan, a_session, paired_results
+from etdump_builder import Event, build_etdump
+from etprof.analysis.summary import build_report
+from etprof.core.plan import Plan
+from etprof.core.report import ArmReport, Executed, Interval, KernelEvidence, KernelUse, OperatorKernels, Report
+from etprof.core.trace import Trace
+from etprof.traces.etdump import read_etdump
+
+CONVOLUTION = "Convolution (NHWC, F32) IGEMM #1"
+HOSTILE = "<script>alert(1)</script> | `x` [a](b) \U0001f680 \x1b[31m"
+# Name and microseconds of the operators of the first delegate call, of the portable ones, and of the second call.
+FIRST = ((CONVOLUTION, 3000), ("Transpose (ND, X32) #1", 400), ("Fully Connected (NC, F32) GEMM #1", 800))
+PORTABLE = (("native_call_upsample_nearest2d.vec_out", 150),)
+SECOND = (("Transpose (ND, X32) #1", 300), ("Add (ND) #1", 90), ("Softmax (NC, F32) #1", 40))
+Operators = Sequence[tuple[str, int]]
+
+
+def a_trace(
+    folder: Path, scale: float, *, first: Operators = FIRST, portable: Operators = PORTABLE, runs: int = 4
+) -> Trace:
+    """Inferences with two delegate calls and portable operators between; `scale` is that of convolution and GEMM."""
+    events: list[Event] = []
+    for run in range(runs):
+        begin = at = 1_000_000_000 + run * 20_000_000
+        at = _add_call(events, at + 500, _scaled(first, scale, run), instruction=0)
+        for name, us in portable:
+            events.append(Event(name, at + 300, at + 300 + us * 1000, instruction=1))
+            at += us * 1000 + 700
+            events.append(Event("OPERATOR_CALL", at - us * 1000 - 500, at, instruction=1))
+        at = _add_call(events, at + 200, _scaled(SECOND, scale, run), instruction=2)
+        events.append(Event("Method::execute", begin, at + 900))
+    path = folder / f"trace_{scale}_{len(first)}.etdump"
+    path.write_bytes(build_etdump([("Execute", events)]))
+    return read_etdump(path)
+
+
+def _scaled(operators: Operators, scale: float, run: int) -> Operators:
+    # The first inference is slower, and the others differ a little, as in life.
+    extra = 40 if run == 0 else run
+    return [(n, round(us * (scale if "GEMM" in n else 1)) + extra) for n, us in operators]
+
+
+def _add_call(events: list[Event], at: int, operators: Operators, instruction: int) -> int:
+    """The operators of one delegate call and the call around them; XNNPACK makes the start times up."""
+    start = at
+    for name, us in operators:
+        events.append(Event(name, at + 100, at + 100 + us * 1000, instruction=instruction, delegated=True))
+        at += us * 1000
+    events.append(Event("DELEGATE_CALL", start, at + 3000, instruction=instruction))
+    return at + 3000
+
+
+def a_report(folder: Path, *, plan: Plan | None = None, first: Operators = FIRST, **changes: Any) -> Report:
+    """Two arms, the second much faster in convolution and GEMM; `changes` go to the session."""
+    plan = plan or a_plan()
+    traces = {
+        (experiment.name, 1): [a_trace(folder, scale, first=first)]
+        for experiment, scale in zip(plan.experiments, (1.0, 0.25), strict=False)
+    }
+    results = tuple(
+        r
+        for r in paired_results([4.8, 4.81, 4.79, 4.8], [2.0, 2.01, 1.99, 2.0])
+        if r.experiment in {e.name for e in plan.experiments}
+    )
+    session = a_session(plan, results, **changes)
+    return build_report(session, traces, {}, title="A report", created_at="2026-01-02T00:00:00+00:00")
+
+
+def one_arm(folder: Path) -> Report:
+    plan = a_plan()
+    return a_report(folder, plan=replace(plan, experiments=plan.experiments[:1], pairs=()))
+
+
+def emulated(folder: Path) -> Report:
+    return a_report(folder, device=a_device_info(times_are_real=False))
+
+
+def untraced(folder: Path) -> Report:
+    session = a_session(results=paired_results([4.8, 4.81, 4.79, 4.8], [2.0, 2.01, 1.99, 2.0]))
+    return build_report(session, {}, {}, title="A report", created_at="2026-01-02T00:00:00+00:00")
+
+
+def hostile(folder: Path) -> Report:
+    report = a_report(folder, first=((HOSTILE, 700), *FIRST))
+    return replace(report, title=HOSTILE, model=HOSTILE, context={HOSTILE: HOSTILE, **report.context})
+
+
+def with_kernels(report: Report) -> Report:
+    """The same, had the kernels of its convolutions been sampled; SME is hidden from the first arm."""
+    arms = []
+    for arm in report.arms:
+        shown = arm.experiment == "on"
+        kernel = KernelUse("kai_matmul_sme2_mopa", "SME", 40) if shown else KernelUse("", "NEON", 90)
+        rows = tuple(replace(row, kernels=(kernel,)) if row.category == "Convolution" else row for row in arm.operators)
+        arms.append(replace(arm, operators=rows, evidence=_evidence(arm, kernel, shown=shown)))
+    return replace(report, arms=tuple(arms))
+
+
+def _evidence(arm: ArmReport, kernel: KernelUse, *, shown: bool) -> KernelEvidence:
+    operator = OperatorKernels(
+        identity="d0.0",
+        name=CONVOLUTION,
+        category="Convolution",
+        data_type="fp32",
+        delegated=True,
+        selected="",
+        samples=kernel.samples,
+        waiting=3,
+        kernels=(kernel,),
+        instructions={kernel.instruction_class: kernel.samples},
+        share=Interval(1.0, 0.9, 1.0) if shown else Interval(0.0, 0.0, 0.04),
+        executed=Executed.YES if shown else Executed.NO,
+        reason="" if shown else "hidden",
+    )
+    return KernelEvidence(
+        experiment=arm.experiment,
+        threads=arm.threads,
+        extension="SME2",
+        shown=shown,
+        advertised=True,
+        compiled_in=None,
+        samples=kernel.samples,
+        waiting=3,
+        outside=2,
+        stray=0,
+        dropped=1,
+        overruns=0,
+        sampled_threads=1,
+        operators=(operator,),
+        share=operator.share,
+        verdict=f"SME2 executed: {'yes' if shown else 'no'}",
+    )
+
+
+def many_operators(folder: Path, count: int) -> Report:
+    names = ("Convolution (NHWC, F32) IGEMM", "Fully Connected (NC, F32) GEMM", "Transpose (ND, X32)", "Add (ND)")
+    first = [(f"{names[i % 4]} #{i // 4 + 1}", 20 + i % 17) for i in range(count)]
+    return a_report(folder, first=first)

@@ -1,0 +1,148 @@
+"""The HTML report in a real browser, opened from disk with the network off.
+
+With ETPROF_SCREENSHOTS=DIR the screenshots are kept there, to be looked at.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from browser import Browser, start_browser
+from etprof.reports import FORMATS
+from etprof.reports.combined import CombinedReport, render_html
+from report_builder import HOSTILE, a_report, emulated, hostile, one_arm, with_kernels
+
+WIDTHS = (390, 1400)
+SHOWN = "table.operators tbody tr:not(.detail):not([hidden]) button.unfold"
+NAMES = f"[...document.querySelectorAll('{SHOWN}')].map(b => b.textContent)"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    yield from start_browser(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    path = folder / "report.html"
+    path.write_text(FORMATS["html"](with_kernels(a_report(folder))), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_opens_without_an_error_or_a_request(
+    browser: Browser, page: Path, width: int, dark: bool, tmp_path: Path
+) -> None:
+    browser.requested_addresses()
+    browser.open(page, width, dark=dark)
+    assert browser.ask("document.querySelector('h1').textContent") == "A report"
+    assert [address for address in browser.requested_addresses() if not address.startswith("data:")] == [page.as_uri()]
+    assert browser.console_messages() == []
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    shown = "[...document.querySelectorAll('figure > .wide, figure > .narrow')].filter(d => d.offsetHeight)"
+    assert browser.ask(f"{shown}.map(d => d.className)") == ["narrow" if width < 800 else "wide"] * 4
+    kept = Path(os.environ.get("ETPROF_SCREENSHOTS", tmp_path))
+    browser.screenshot(kept / f"report_{width}_{'dark' if dark else 'light'}.png")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_heading_sorts_the_table_both_ways(browser: Browser, page: Path, width: int) -> None:
+    browser.open(page, width)
+    values = "[...document.querySelectorAll('table.operators tbody tr')].map(r => Number(r.children[4].dataset.v))"
+    browser.click("table.operators th:nth-child(5) button")
+    down = browser.ask(values)
+    assert down == sorted(down, reverse=True)
+    assert len(set(down)) > 2
+    browser.click("table.operators th:nth-child(5) button")
+    assert browser.ask(values) == down[::-1]
+    assert (
+        browser.ask("document.querySelector('table.operators th:nth-child(5)').getAttribute('aria-sort')")
+        == "ascending"
+    )
+    browser.click("table.operators th:nth-child(1) button")
+    names = browser.ask(NAMES)
+    assert [n.lower() for n in names] == sorted((n.lower() for n in names), reverse=True)
+
+
+def test_filters_leave_what_fits(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    everything = browser.ask(NAMES)
+    browser.choose("select[name=category]", "Data Movement")
+    moved = browser.ask(NAMES)
+    assert 0 < len(moved) < len(everything)
+    assert all(name.startswith(("Transpose", "native_call_upsample")) for name in moved)
+    browser.choose("select[name=where]", "portable")
+    assert browser.ask(NAMES) == ["native_call_upsample_nearest2d.vec_out"]
+    assert browser.ask("document.querySelector('.tools output').textContent") == "1 of 7 operators"
+    browser.choose("select[name=category]", "")
+    browser.choose("select[name=where]", "")
+    browser.choose("select[name=kernels]", "SME")
+    assert browser.ask(NAMES) == ["Convolution (NHWC, F32) IGEMM #1"]
+    browser.choose("select[name=kernels]", "")
+    browser.choose("input[type=search]", "softmax")
+    assert browser.ask(NAMES) == ["Softmax (NC, F32) #1"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_row_unfolds_to_its_kernels_module_and_samples(browser: Browser, page: Path, width: int) -> None:
+    browser.open(page, width)
+    browser.choose("input[type=search]", "convolution")
+    browser.click("table.operators tr:not([hidden]) button.unfold")
+    browser.wait_for("document.querySelectorAll('tr.detail circle').length === 6")
+    detail = browser.ask("document.querySelector('tr.detail').innerText")
+    for part in ("kai_matmul_sme2_mopa", "NEON", "Module", "Identity", "3 inferences"):
+        assert part in detail
+    browser.click("table.operators tr:not([hidden]) button.unfold")
+    assert browser.ask("document.querySelectorAll('tr.detail').length") == 0
+    assert browser.console_messages() == []
+
+
+def test_the_raw_data_can_be_downloaded(browser: Browser, page: Path, tmp_path: Path) -> None:
+    browser.open(page)
+    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    browser.click("#download")
+    browser.driver.set_script_timeout(10)
+    browser.driver.execute_async_script("setTimeout(arguments[0], 1500)")
+    (saved,) = tmp_path.glob("*.json")
+    assert saved.name == "analysis_summary.json"
+    assert '"schema_version":1' in saved.read_text(encoding="utf-8")
+
+
+def test_the_static_parts_need_no_javascript(browser: Browser, page: Path) -> None:
+    browser.open(page, scripts=False)
+    tree = browser.driver.page_source
+    assert '<html lang="en">' in tree  # the script marks a page on which it runs
+    assert "2.40x" in tree
+    assert tree.count('<div class="wide"') == tree.count('<div class="narrow"') == 4
+    assert tree.count("<svg") >= 8
+    browser.open(page)
+
+
+def test_a_hostile_name_runs_nothing(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "hostile.html"
+    page.write_text(FORMATS["html"](hostile(tmp_path)), encoding="utf-8")
+    browser.open(page)
+    assert browser.ask("document.querySelectorAll('script').length") == 2
+    assert browser.console_messages() == []
+    assert any("<script>alert(1)</script>" in name for name in browser.ask(NAMES))
+    assert HOSTILE.split("|")[0] in browser.ask("document.title")
+    browser.choose("input[type=search]", "alert")
+    browser.click("table.operators tr:not([hidden]) button.unfold")
+    browser.wait_for("document.querySelector('tr.detail dl') !== null")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_other_kinds_of_report_open_too(browser: Browser, width: int, tmp_path: Path) -> None:
+    pages = {"one_arm": FORMATS["html"](one_arm(tmp_path)), "emulated": FORMATS["html"](emulated(tmp_path))}
+    pages["combined"] = render_html(CombinedReport("Two", (("a", a_report(tmp_path)), ("b", one_arm(tmp_path)))))
+    for name, text in pages.items():
+        path = tmp_path / f"{name}.html"
+        path.write_text(text, encoding="utf-8")
+        browser.open(path, width)
+        assert browser.console_messages() == []
+        assert browser.ask("document.documentElement.scrollWidth") <= width
+        browser.screenshot(Path(os.environ.get("ETPROF_SCREENSHOTS", tmp_path)) / f"{name}_{width}.png")
