@@ -42,7 +42,7 @@ def _parse() -> argparse.Namespace:
         parser.add_argument(f"--{name}", default="")
     for name in ("num_executions", "warmup", "warmup_max", "traced_executions", "cpu_threads"):
         parser.add_argument(f"--{name}", type=int, default=1)
-    for name in ("etdump_path", "result_path", "outputs_path"):
+    for name in ("etdump_path", "result_path", "outputs_path", "kernel_samples"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--behave", default="well")
     parser.add_argument("--latency_ms", type=float, default=2.0)

@@ -158,10 +158,20 @@ def test_only_the_named_experiments_are_run(tmp_path: Path) -> None:
         select_experiments(plan, ("onn",))
 
 
-def test_a_model_without_known_inputs_is_refused_before_anything_is_written(toy_cnn: Path, tmp_path: Path) -> None:
+def test_a_model_without_known_inputs_is_fed_with_ones_and_the_report_says_so(toy_cnn: Path, tmp_path: Path) -> None:
+    need(compiler_path(), "there is no C++ compiler")
     shutil.copy(toy_cnn / "toy_cnn_xnnpack_fp32.pte", tmp_path / "bare.pte")
-    plan = replace(a_runnable_plan(tmp_path), model=tmp_path / "bare.pte", inputs=())
-    with pytest.raises(UsageError, match=r"which inputs bare\.pte takes"):
+    plan = default_plan(tmp_path / "bare.pte", tmp_path / "run", Schedule(blocks=1, max_blocks=1, retries=0))
+    device, _ = local_device("native")
+    session = run_plan(plan, device, Witness(), command="test")
+    assert all(r.is_ok for r in session.results)
+    assert any("bare.pte was fed with ones" in f.message for f in analyze(tmp_path / "run").findings)
+
+
+def test_a_missing_input_file_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    plan = a_runnable_plan(tmp_path)
+    plan.inputs[0].unlink()
+    with pytest.raises(UsageError, match="There is no input file"):
         run_plan(plan, scripted_device(), Witness(), command="test")
     assert not plan.output_root.exists()
 

@@ -4,18 +4,18 @@ import importlib.metadata
 import os
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from enum import Enum
 
-from etprof.runner.build import find_runner
+from etprof.core.errors import DependencyError
+from etprof.devices.emulator import find_emulator
+from etprof.runner.build import cache_dir, find_runner
 from etprof.runner.cpu_features import host_architecture, present_features, read_cpu_model, read_sme_vector_bits
 from etprof.runner.cpu_state import read_governor
 from etprof.runner.toolchain import cmake_path, compiler_path
 
 _STEADY_GOVERNORS = ("performance", "schedutil")
-_MINIMUM_QEMU = (10, 1)
 # What a reader calls a feature, and cpuinfo's name of it.
 _FEATURES = {
     "arm64": {"SME": "sme", "SME2": "sme2", "SVE": "sve", "i8mm": "i8mm", "dot product": "dot", "fp16": "fp16arith"},
@@ -129,14 +129,9 @@ def _check_program(name: str, purpose: str, advice: str) -> Check:
 
 
 def _check_emulator() -> Check:
-    """QEMU emulates SME2 from 10.1 on."""
     advice = "Needed for SME2 on other CPUs only. `scripts/get_emulator` brings one on Debian."
-    program = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
-    if program is None:
-        return Check("emulator", Status.INFO, "no qemu-aarch64", advice)
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
-    match = re.search(r"version (\d+)\.(\d+)", said)
-    version = (int(match[1]), int(match[2])) if match else (0, 0)
-    if version < _MINIMUM_QEMU:
-        return Check("emulator", Status.WARNING, f"QEMU {version[0]}.{version[1]}, too old for SME2", advice)
-    return Check("emulator", Status.OK, f"QEMU {version[0]}.{version[1]}")
+    try:
+        emulator = find_emulator(cache_dir() / "emulator")
+    except DependencyError as error:
+        return Check("emulator", Status.INFO, error.message.rstrip("."), advice)
+    return Check("emulator", Status.OK, f"{emulator.description} in {emulator.path}")

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 from etprof.analysis.compare import estimate_speedup, log_ratios
 from etprof.core.errors import StoreError, TraceError
-from etprof.core.plan import TIMING, Block
+from etprof.core.plan import TIMING, TRACE, Block
 from etprof.core.report import Interval
-from etprof.core.run import BlockResult, Job, JobOutcome, Session
+from etprof.core.run import BlockResult, CpuState, Job, JobOutcome, Session
 from etprof.core.units import format_ns, format_percent
-from etprof.devices.base import Device
+from etprof.devices.base import Device, merge_states
 from etprof.schedule import build_round, build_rounds, reason_to_stop
 from etprof.store.layout import block_files
 from etprof.store.session_file import save_session
@@ -67,12 +67,15 @@ def _measure_block(
     observer.block_started(block)
     time.sleep(schedule.cooldown_s)
     result = _run_block(block, session, device, read_result)
-    retried: list[str] = []
-    while len(retried) < schedule.retries and (reason := find_disturbance(result, session.device.cpu_count)):
+    retried = list(result.retried)
+    tries_left = schedule.retries if session.device.times_are_real else 0
+    while tries_left and (reason := find_disturbance(result, session.device.cpu_count)):
+        tries_left -= 1
         retried.append(f"{reason}; median {format_ns(_median(result.latency_ns))}")
         observer.block_retried(block, reason)
         time.sleep(max(schedule.cooldown_s, _LONGEST_PAUSE_S))
         result = _run_block(block, session, device, read_result)
+        retried += result.retried
     result = replace(result, retried=tuple(retried))
     saved = replace(session, results=(*session.results, result))
     try:
@@ -113,6 +116,7 @@ def _run_block(block: Block, session: Session, device: Device, read_result: Read
         log=folder / files.log,
         outputs=folder / files.outputs,
         timeout_s=session.plan.schedule.timeout_s,
+        samples=folder / files.samples if block.experiment.mode == TRACE else None,
     )
     started_at = utc_now()
     outcome, said = _run_job(job, device, read_result)
@@ -122,9 +126,11 @@ def _run_block(block: Block, session: Session, device: Device, read_result: Read
         threads=block.threads,
         index=block.index,
         etdump=str(files.etdump) if job.etdump.exists() else "",
+        samples=str(files.samples) if job.samples and job.samples.exists() else "",
         log=str(files.log),
         started_at=started_at,
         duration_s=round(outcome.duration_s, 3),
+        retried=outcome.interruptions,
         **said,
     )
 
@@ -143,6 +149,8 @@ def _run_job(job: Job, device: Device, read_result: ReadResult) -> tuple[JobOutc
     except TraceError as error:
         problem = outcome.problem or error.message
     said["error"] = _with_log_tail(problem, job.log) if problem else ""
+    said["cpu_before"] = merge_states(said.get("cpu_before", CpuState()), outcome.before)
+    said["cpu_after"] = merge_states(said.get("cpu_after", CpuState()), outcome.after)
     return outcome, said
 
 
@@ -160,6 +168,9 @@ def _problem_of(said: dict[str, Any], job: Job) -> str:
     except TraceError as error:
         return error.message
     wanted = len(said["warmup_ns"]) + len(said["latency_ns"]) if is_stock else experiment.traced_runs
+    # A runner that samples goes on until it has sampled for long enough.
+    if job.samples and job.samples.exists() and trace.run_count == len(said["traced_ns"]) > wanted:
+        return ""
     return "" if trace.run_count == wanted else f"the trace holds {trace.run_count} inferences, not {wanted}"
 
 
@@ -171,6 +182,8 @@ def _with_log_tail(problem: str, log: Path) -> str:
 
 def _speedups(session: Session) -> list[Interval | None]:
     plan = session.plan
+    if not session.device.times_are_real:
+        return []
     pairs = [
         (session.results_of(pair.baseline, threads), session.results_of(pair.candidate, threads))
         for pair in plan.pairs

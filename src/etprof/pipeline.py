@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import etprof
+from etprof.analysis.arm_evidence import add_evidence
+from etprof.analysis.kernel_counts import SampledBlock
 from etprof.analysis.latency import list_samples
+from etprof.analysis.layout_changes import find_nodes
+from etprof.analysis.model_graph import ModelGraph, parse_graph
 from etprof.analysis.sessions import compare_sessions
 from etprof.analysis.summary import ArmKey, build_report
 from etprof.core.errors import DependencyError, EtprofError, UsageError
@@ -18,6 +22,7 @@ from etprof.core.plan import TRACE, Experiment, Pair, Plan, Schedule
 from etprof.core.report import Report
 from etprof.core.run import DeviceInfo, Job, Session
 from etprof.devices.base import Device, runner_flags
+from etprof.devices.core_types import read_local_clusters, resolve_cluster
 from etprof.devices.local import LocalDevice, local_platform
 from etprof.devices.recorded import RecordedDevice
 from etprof.measurement import Observer, measure, utc_now
@@ -29,11 +34,21 @@ from etprof.runner.isa import best_extension
 from etprof.runner.stock import build_stock_command, identify_runner
 from etprof.store.digest import file_sha256
 from etprof.store.json_file import read_json, write_json, write_text
-from etprof.store.layout import export_meta_path, pipeline_summary_name, robust_stats_path, run_folder
+from etprof.store.kernel_files import save_kernels
+from etprof.store.layout import (
+    export_meta_path,
+    graph_path,
+    kernels_csv_path,
+    pipeline_summary_name,
+    robust_stats_path,
+    run_folder,
+)
 from etprof.store.run_folder import check_resumable, prepare_run_folder
 from etprof.store.session_file import load_session
 from etprof.store.validate import find_problems
+from etprof.trace_tables import write_statistics, write_timelines
 from etprof.traces.etdump import read_etdump
+from etprof.traces.kernel_samples import read_kernel_samples
 from etprof.traces.runner_result import read_output_values, read_runner_result
 from etprof.traces.stock_log import read_stock_log
 
@@ -47,7 +62,11 @@ _PYTHON_RUNNER = (
 def local_device(runner: str = "auto", progress: Callable[[str], None] = lambda _: None) -> tuple[LocalDevice, str]:
     """This machine with the runner asked for, and a note where it had to be another than the native one."""
     command, note = _choose_runner(runner, progress)
-    info = DeviceInfo(
+    return LocalDevice(lambda job: _command_for(job, command), local_info()), note
+
+
+def local_info() -> DeviceInfo:
+    return DeviceInfo(
         name="this machine",
         system=f"{platform.system()} {platform.release()}",
         architecture=host_architecture(),
@@ -56,15 +75,17 @@ def local_device(runner: str = "auto", progress: Callable[[str], None] = lambda 
         features=present_features(),
         sme_vector_bits=read_sme_vector_bits(),
         governor=read_governor(),
+        clusters=read_local_clusters(),
     )
-    return LocalDevice(lambda job: _command_for(job, command), info), note
 
 
 def _command_for(job: Job, default: tuple[str, ...]) -> list[str]:
     """The command line of a job: our runner, or the one its experiment names, in the words that one understands."""
     path = job.block.experiment.runner_path
     if path is None:
-        return [*default, *runner_flags(job)]
+        # Where nothing can sample, that nothing was sampled is among the report's findings.
+        can_sample = sys.platform == "linux" and default != _python_command()
+        return [*default, *runner_flags(job if can_sample else replace(job, samples=None))]
     named = identify_runner(path)
     return [str(path), *runner_flags(job)] if named.is_ours else build_stock_command(named, job)
 
@@ -128,6 +149,7 @@ def run_plan(
     notes: tuple[str, ...] = (),
 ) -> Session:  # fmt: skip
     """Runs every block of a plan. Results are saved after each, so an interruption keeps what was measured."""
+    plan = _find_clusters(plan, device.describe())
     session = begin_session(plan, device, command=command, notes=notes)
     folder = plan.output_root
     if resume:
@@ -139,6 +161,15 @@ def run_plan(
     return measure(session, device, observer, _read_result)
 
 
+def _find_clusters(plan: Plan, device: DeviceInfo) -> Plan:
+    """The plan with the cores that each experiment's `big`, `little` or `prime` stands for on this device."""
+    experiments = tuple(
+        replace(e, cpu_affinity=resolve_cluster(e.cpu_cluster, device.clusters)) if e.cpu_cluster else e
+        for e in plan.experiments
+    )
+    return replace(plan, experiments=experiments)
+
+
 def begin_session(plan: Plan, device: Device, *, command: str, notes: tuple[str, ...]) -> Session:
     """Checks everything that can be checked before time is spent."""
     if not plan.model.is_file():
@@ -146,10 +177,7 @@ def begin_session(plan: Plan, device: Device, *, command: str, notes: tuple[str,
     meta = _load_export_meta(plan.model)
     inputs = plan.inputs or tuple(plan.model.parent / entry["file"] for entry in meta.get("inputs", ()))
     if not inputs:
-        raise UsageError(
-            f"Nothing says which inputs {plan.model.name} takes: it has no {export_meta_path(plan.model).name}.",
-            hint="Export it with `etprof export`, or list raw input files under `inputs` in the plan.",
-        )
+        notes = (*notes, f"{plan.model.name} was fed with ones: it has no {export_meta_path(plan.model).name}.")
     for path in inputs:
         if not path.is_file():
             raise UsageError(f"There is no input file {path}.", hint="Export the model again.")
@@ -200,19 +228,28 @@ def analyze(folder: Path, *, title: str = "") -> Report:
     session = load_session(folder)
     traces: dict[ArmKey, list[Any]] = {}
     outputs: dict[ArmKey, Any] = {}
+    sampled: dict[ArmKey, list[SampledBlock]] = {}
     for result in session.results:
         if not result.is_ok:
             continue
         key = (result.experiment, result.threads)
         if result.etdump:
             traces.setdefault(key, []).append(read_etdump(folder / result.etdump))
+        if result.samples:
+            sampled.setdefault(key, []).append((read_kernel_samples(folder / result.samples), traces[key][-1]))
         if key not in outputs:
             outputs[key] = read_output_values(folder, result)
     if not outputs:
         raise EtprofError(f"{folder} holds no block that ended well.", hint="Read the logs, then run the plan again.")
-    return build_report(
-        session, traces, outputs, title=title or f"{session.plan.model.stem}: where the time goes", created_at=utc_now()
+    report = build_report(
+        session,
+        traces,
+        outputs,
+        title=title or f"{session.plan.model.stem}: where the time goes",
+        created_at=utc_now(),
+        graph=_load_graph(session.plan.model),
     )
+    return add_evidence(report, session, sampled)
 
 
 def check_model(folder: Path, model: Path) -> None:
@@ -252,13 +289,21 @@ def _short_labels(one: Path, other: Path) -> tuple[str, str]:
 
 
 def write_run_files(folder: Path, report: Report) -> None:
-    """The files a finished run leaves besides its report: statistics of each arm, and the summary."""
+    """The files a finished run leaves besides its report: statistics and tables of each arm, and the summary."""
     session = load_session(folder)
+    graph = _load_graph(session.plan.model)
     for arm in report.arms:
         if arm.latency:
             results = session.results_of(arm.experiment, arm.threads)
             statistics = {"schema_version": 1, **asdict(arm.latency), "samples_by_block": list_samples(results)}
             write_json(folder / robust_stats_path(arm.experiment, arm.threads), statistics)
+        traces = [read_etdump(folder / r.etdump) for r in session.results_of(arm.experiment, arm.threads) if r.etdump]
+        if traces:
+            stem = f"{arm.experiment}_t{arm.threads}"
+            write_timelines(folder / arm.experiment, stem, traces, model_id=session.plan.model.stem)
+            write_statistics(folder / arm.experiment, stem, traces, nodes=find_nodes(traces[0], graph))
+        if arm.evidence:
+            save_kernels(folder / kernels_csv_path(arm.experiment, arm.threads), [arm.evidence])
     stem = session.plan.model.stem
     write_text(folder / pipeline_summary_name(stem, "json"), pipeline_summary.render_json(report, session.stop_reason))
     write_text(
@@ -274,6 +319,12 @@ def installed_versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def _load_graph(model: Path) -> ModelGraph | None:
+    """The node lists of the model, where its export saved them."""
+    path = graph_path(model)
+    return parse_graph(read_json(path), str(path)) if path.is_file() else None
 
 
 def _load_export_meta(model: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from etprof.analysis.device_changes import find_device_changes
 from etprof.core.plan import SEQUENTIAL
 from etprof.core.report import ArmReport, Comparison, Finding
 from etprof.core.run import BlockResult, Session
@@ -26,6 +27,7 @@ def find_doubts(
     found += _failed_blocks(session)
     found += [f for c in comparisons for f in _output_doubts(c, tolerance)]
     found += [f for arm in arms for f in _arm_doubts(arm, session)]
+    found += find_device_changes(session)
     found += _emulation(session)
     return tuple(found)
 

@@ -36,7 +36,7 @@ def _not_executed(evidence: KernelEvidence, arm: str, compute: Sequence[Operator
         return
     if any(row.executed is Executed.NO for row in compute):
         known = evidence.compiled_in
-        levels = "the libraries name no kernels" if known is None else f"{len(known)} of its kernels are compiled in"
+        levels = "the libraries name no kernels" if known is None else f"kernels of it compiled in: {len(known)}"
         selected = sum(bool(row.selected) for row in compute)
         yield Finding(
             "advertised, not executed",

@@ -14,7 +14,8 @@ from etprof.core.units import format_ns, format_seconds
 class RunProgress:
     """Observes a run. Use as a context manager, so that the terminal is left as it was."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, show_times: bool = True) -> None:
+        self._show_times = show_times
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -56,7 +57,7 @@ class RunProgress:
         if not result.is_ok:
             err.print(f"block {result.index + 1} of {result.key} failed: {result.error}", markup=False)
         elif not err.is_terminal:
-            err.print(f"block {self._done} of {self._total}: {result.key}{_median(result)}; {left}", markup=False)
+            err.print(f"block {self._done} of {self._total}: {result.key}{self._median(result)}; {left}", markup=False)
 
     def _time_left(self) -> str:
         if self._done >= self._total:
@@ -64,7 +65,8 @@ class RunProgress:
         each = (time.monotonic() - self._started) / (self._done - self._resumed)
         return f"about {format_seconds(each * (self._total - self._done))} left"
 
-
-def _median(result: BlockResult) -> str:
-    times = sorted(result.latency_ns)
-    return f", median {format_ns(times[len(times) // 2])}" if times else ""
+    def _median(self, result: BlockResult) -> str:
+        if not self._show_times:
+            return ", emulated: times not meaningful"
+        times = sorted(result.latency_ns)
+        return f", median {format_ns(times[len(times) // 2])}" if times else ""

@@ -26,7 +26,7 @@ def command(
     if platform not in ("", local_platform()):
         raise UsageError(f"This machine is {local_platform()}, not {platform}.", hint="Leave out --platform.")
     folder = out_dir or Path("model_profiling") / f"out_{model}"
-    request = ExportRequest(model=model, dtype=dtype, outdir=folder / "artifacts")
+    request = ExportRequest(model=model, dtype=dtype, outdir=folder / "artifacts", save_graph=True)
     with stages(request.stem) as progress:
         artifact = export_model(request, progress)
     print_artifact(artifact)

@@ -11,13 +11,23 @@ from etprof.core.errors import UsageError
 
 if TYPE_CHECKING:
     from etprof.core.plan import Plan
-    from etprof.core.run import Job, Session
-    from etprof.devices.local import LocalDevice
+    from etprof.core.run import Session
+    from etprof.device_choice import DeviceRequest
 
 
 def command(
     config: Annotated[Path | None, typer.Option(help="The plan to run (JSON).")] = None,
-    device: Annotated[str, typer.Option(help="local, or recorded:DIR to replay a stored run.")] = "local",
+    device: Annotated[
+        str, typer.Option(help="local, android[:SERIAL], ssh:USER@HOST[:PORT], emulated, or recorded:DIR for a replay.")
+    ] = "local",
+    remote_device: Annotated[str, typer.Option(help="An Android device on the network, HOST:PORT.")] = "",
+    device_folder: Annotated[str, typer.Option(help="Folder on the device to work in.")] = "",
+    emulator: Annotated[
+        str, typer.Option(help="A qemu-aarch64 to run under, by its path on the device: kernels are real, times not.")
+    ] = "",
+    prepare: Annotated[
+        bool, typer.Option("--prepare", help="Keep the device awake and its speed steady; put back afterwards.")
+    ] = False,
     runner: Annotated[str, typer.Option(help="auto, native or python.")] = "auto",
     only: Annotated[list[str] | None, typer.Option(help="Run this experiment only; may be given again.")] = None,
     output_root: Annotated[Path | None, typer.Option(help="Write here instead of the plan's output_root.")] = None,
@@ -25,6 +35,9 @@ def command(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
     analysis_only: Annotated[bool, typer.Option("--analysis-only", help="Run nothing; analyse what is there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
+    kernels: Annotated[
+        bool, typer.Option("--kernels", help="Sample which kernels execute too, in blocks of their own.")
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Say every runner's command line.")] = False,
 ) -> None:
     """Run a plan: interleaved blocks, analysis, report."""
@@ -34,9 +47,12 @@ def command(
     if kind == "recorded":
         _replay(place, config, output_root, force=force)
         return
-    if kind != "local":
-        raise UsageError(f"There is no device {device!r}.", hint="Known devices: local, recorded:DIR.")
+    request = _request(device, remote_device, runner, device_folder, emulator, prepare=prepare, verbose=verbose)
     plan = _load_plan(config, output_root, tuple(only or ()))
+    if kernels:
+        from etprof.sampled_plan import add_sampled_arms
+
+        plan = add_sampled_arms(plan)
     if analysis_only:
         from etprof.cli.report import write_report
 
@@ -44,19 +60,45 @@ def command(
     elif dry_run:
         _print_schedule(plan)
     else:
-        finish(run_locally(plan, runner, force=force, resume=resume, verbose=verbose))
+        finish(run_on(request, plan, force=force, resume=resume))
 
 
-def run_locally(plan: "Plan", runner: str, *, force: bool, resume: bool = False, verbose: bool = False) -> "Session":
-    from etprof.pipeline import local_device, run_plan
+def run_locally(plan: "Plan", runner: str, *, force: bool) -> "Session":
+    return run_on(_request("local", runner=runner), plan, force=force)
 
-    device, note = local_device(runner, lambda text: err.print(text, markup=False))
-    if verbose:
-        device = _talkative(device)
-    with RunProgress() as progress:
-        return run_plan(
-            plan, device, progress, command=command_line(), force=force, resume=resume, notes=(note,) if note else ()
-        )
+
+def run_on(request: "DeviceRequest", plan: "Plan", *, force: bool, resume: bool = False) -> "Session":
+    from dataclasses import replace
+
+    from etprof.device_choice import open_device
+    from etprof.pipeline import run_plan
+
+    with open_device(replace(request, experiments=plan.experiments)) as opened:
+        device = opened.device
+        with RunProgress(show_times=device.describe().times_are_real) as progress:
+            return run_plan(
+                plan, device, progress, command=command_line(), force=force, resume=resume, notes=opened.notes
+            )
+
+
+def _request(
+    device: str, remote_device: str = "", runner: str = "auto", folder: str = "", emulator: str = "", *,
+    prepare: bool = False, verbose: bool = False,
+) -> "DeviceRequest":  # fmt: skip
+    from dataclasses import replace
+
+    from etprof.device_choice import parse_device
+
+    if remote_device:
+        if device not in ("android", "local"):
+            raise UsageError("--remote-device is a way to name an Android device; leave out --device.")
+        device = f"android:{remote_device}"
+
+    def say(text: str) -> None:
+        err.print(text, markup=False)
+
+    request = replace(parse_device(device), runner=runner, folder=folder, emulator=emulator, prepare=prepare)
+    return replace(request, progress=say, say_command=say if verbose else request.say_command)
 
 
 def finish(session: "Session") -> None:
@@ -87,12 +129,13 @@ def _load_plan(config: Path | None, output_root: Path | None, only: tuple[str, .
 
 def _replay(place: str, config: Path | None, output_root: Path | None, *, force: bool) -> None:
     from etprof.pipeline import replay
+    from etprof.store.session_file import load_session
 
     if not place or config is not None or output_root is None:
         raise UsageError(
             "A replay takes its plan from the recording.", hint="etprof run --device recorded:DIR --output-root OUT"
         )
-    with RunProgress() as progress:
+    with RunProgress(show_times=load_session(Path(place)).device.times_are_real) as progress:
         session = replay(Path(place), output_root, progress, force=force, command=command_line())
     finish(session)
 
@@ -108,16 +151,3 @@ def _print_schedule(plan: "Plan") -> None:
         out.print(f"then up to {extra} more rounds, until intervals are narrower than the target")
     for pair in plan.pairs:
         out.print(f"compare: {pair.candidate} against {pair.baseline}", markup=False)
-
-
-def _talkative(device: "LocalDevice") -> "LocalDevice":
-    """The same device, saying each command line before it runs it."""
-    import shlex
-    from dataclasses import replace
-
-    def command_for(job: "Job") -> list[str]:
-        line = device.command_for(job)
-        err.print(shlex.join([*job.block.experiment.launcher, *line]), markup=False)
-        return line
-
-    return replace(device, command_for=command_for)

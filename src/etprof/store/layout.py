@@ -8,7 +8,7 @@ METRICS = "metrics.json"
 # The file each report format is written to, in the run's folder.
 REPORT_FILES = {"md": "report.md", "json": "analysis_summary.json"}
 
-BLOCK_SUFFIXES = (".etdump", ".log", ".result.json")
+BLOCK_SUFFIXES = (".etdump", ".log", ".result.json", ".kernels")
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class BlockFiles:
 
     result: Path
     etdump: Path
+    samples: Path
     log: Path
     outputs: Path
 
@@ -28,6 +29,7 @@ def block_files(experiment: str, threads: int, index: int) -> BlockFiles:
     return BlockFiles(
         result=folder / f"{stem}.result.json",
         etdump=folder / f"{stem}.etdump",
+        samples=folder / f"{stem}.kernels",
         log=folder / f"{stem}.log",
         outputs=folder / f"{stem}.outputs",
     )
@@ -35,6 +37,10 @@ def block_files(experiment: str, threads: int, index: int) -> BlockFiles:
 
 def robust_stats_path(experiment: str, threads: int) -> Path:
     return Path(experiment) / f"{experiment}_t{threads}_robust_stats.json"
+
+
+def kernels_csv_path(experiment: str, threads: int) -> Path:
+    return Path(experiment) / f"{experiment}_t{threads}_kernels.csv"
 
 
 def pipeline_summary_name(model_stem: str, suffix: str) -> str:
@@ -49,3 +55,7 @@ def run_folder(model: Path, platform: str) -> Path:
 
 def export_meta_path(model: Path) -> Path:
     return model.with_name(f"{model.stem}.export_meta.json")
+
+
+def graph_path(model: Path) -> Path:
+    return model.with_name(f"{model.stem}.graph.json")

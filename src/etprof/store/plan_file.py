@@ -16,6 +16,24 @@ _PLACEHOLDER = re.compile(r"<[^>]*>|\bpath/to/|\bYOUR_", re.IGNORECASE)
 _TEMPLATES_HINT = "See model_profiling/configs/templates."
 
 
+_CLUSTERS = ("little", "big", "prime")
+_CORES = re.compile(r"^(0[xX][0-9a-fA-F]+|[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)$")
+
+
+def _parse_cores(text: str) -> list[int]:
+    """Core numbers from a mask such as 0xf0 or a list such as 0,4-7."""
+    if not _CORES.fullmatch(text):
+        raise ValueError("cores are numbers, a range such as 4-7, a mask such as 0xf0, or little, big or prime")
+    if text[:2] in ("0x", "0X"):
+        mask = int(text, 16)
+        return [core for core in range(mask.bit_length()) if mask >> core & 1]
+    cores: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        cores += range(int(first), int(last or first) + 1)
+    return sorted(set(cores))
+
+
 class _FilePart(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -34,13 +52,22 @@ class _ExperimentPart(_FilePart):
     traced_runs: int = Field(default=10, ge=1, description="iterations with ETDump in each block, after the timed ones")
     warmup: _WarmupPart = Field(default=_WarmupPart(), description="a number, or {min, max}")
     runner_path: str | None = Field(default=None, description="another runner, such as a stock executor_runner")
-    cpu_affinity: list[int] = Field(default=[], description="cores the runner may use; default: all")
+    cpu_affinity: list[int] | Literal["little", "big", "prime"] = Field(
+        default=[], description="cores the runner may use: numbers, a range (4-7), a mask (0xf0), or little, big, prime"
+    )
     extra_args: list[str] = Field(default=[], description="added to the runner's command line")
     launcher: list[str] = Field(default=[], description="put before the runner's command line")
 
-    @field_validator("threads", "cpu_affinity", mode="before")
+    @field_validator("threads", mode="before")
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, int) else value
+
+    @field_validator("cpu_affinity", mode="before")
+    @classmethod
+    def _list_cores(cls, value: Any) -> Any:
+        if isinstance(value, str) and value not in _CLUSTERS:
+            return _parse_cores(value)
         return [value] if isinstance(value, int) else value
 
     @field_validator("threads")
@@ -131,8 +158,8 @@ def json_schema() -> dict[str, Any]:
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["properties"]["$schema"] = {"type": "string"}
     experiment = schema["$defs"]["_ExperimentPart"]["properties"]
-    for name in ("threads", "cpu_affinity"):
-        experiment[name] = {"anyOf": [{"type": "integer"}, experiment[name]]}
+    experiment["threads"] = {"anyOf": [{"type": "integer"}, experiment["threads"]]}
+    experiment["cpu_affinity"]["anyOf"] += [{"type": "integer"}, {"type": "string", "pattern": _CORES.pattern}]
     experiment["warmup"] = {"anyOf": [{"type": "integer", "minimum": 0}, experiment["warmup"]]}
     for other, ours in _SPELLINGS.items():
         experiment[other] = experiment[ours]
@@ -157,7 +184,8 @@ def _experiment(part: _ExperimentPart) -> Experiment:
         traced_runs=part.traced_runs,
         warmup=Warmup(part.warmup.min, part.warmup.max),
         runner_path=Path(part.runner_path) if part.runner_path else None,
-        cpu_affinity=tuple(part.cpu_affinity),
+        cpu_affinity=() if isinstance(part.cpu_affinity, str) else tuple(part.cpu_affinity),
+        cpu_cluster=part.cpu_affinity if isinstance(part.cpu_affinity, str) else "",
         extra_args=tuple(part.extra_args),
         launcher=tuple(part.launcher),
     )

@@ -93,7 +93,7 @@ def _strays(folder: Path, session: Session) -> Iterator[str]:
     known = set()
     for result in session.results:
         files = block_files(result.experiment, result.threads, result.index)
-        known |= {files.result, files.etdump, files.log}
+        known |= {files.result, files.etdump, files.log, files.samples}
     for path in sorted(folder.glob("*/*")):
         name = path.relative_to(folder)
         if path.is_file() and name.name.endswith(BLOCK_SUFFIXES) and name not in known:
