@@ -35,5 +35,7 @@ def scripted_remote(
     try:
         yield RemoteDevice(shell, folder, info, command_for, "linux", progress, patience_s)
     finally:
-        folder.remove()
-        shell.close()
+        try:
+            folder.remove()
+        finally:
+            shell.close()

@@ -15,6 +15,7 @@ from etprof.analysis.kernel_counts import SampledBlock
 from etprof.analysis.latency import list_samples
 from etprof.analysis.layout_changes import find_nodes
 from etprof.analysis.model_graph import ModelGraph, parse_graph
+from etprof.analysis.sample_tracks import add_sample_tracks
 from etprof.analysis.sessions import compare_sessions
 from etprof.analysis.summary import ArmKey, build_report
 from etprof.core.errors import DependencyError, EtprofError, UsageError
@@ -249,7 +250,7 @@ def analyze(folder: Path, *, title: str = "") -> Report:
         created_at=utc_now(),
         graph=_load_graph(session.plan.model),
     )
-    return add_evidence(report, session, sampled)
+    return add_sample_tracks(add_evidence(report, session, sampled), sampled)
 
 
 def check_model(folder: Path, model: Path) -> None:

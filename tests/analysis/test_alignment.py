@@ -8,8 +8,9 @@ from typing import get_args
 import pytest
 
 from etdump_builder import Event, build_etdump
-from etprof.analysis.alignment import align, align_trace, find_module_paths, iter_mapped
+from etprof.analysis.alignment import align, align_trace, iter_mapped
 from etprof.analysis.event_patterns import EVENTS, find_alternatives
+from etprof.analysis.layout_changes import find_nodes, name_modules
 from etprof.analysis.model_graph import NO_HANDLE, GraphNode, ModelGraph, TensorSpec, parse_graph
 from etprof.analysis.operators import build_operators
 from etprof.core.errors import StoreError
@@ -66,9 +67,9 @@ def test_the_mapping_keeps_the_order_of_the_graph(path: Path) -> None:
 def test_the_module_of_a_known_layer_is_found() -> None:
     path = DATA / "small_cnn.graph.json"
     trace = read_etdump(trace_of(path))
-    paths = find_module_paths(trace, load_graph(path))
-    assert paths == {"d0.1": "c1", "d0.2": "dw", "d0.3": "pw", "d1.0": "fc"}
-    assert {row.identity: row.module_path for row in build_operators([trace], module_paths=paths)}["d0.2"] == "dw"
+    rows = name_modules(build_operators([trace]), find_nodes(trace, load_graph(path)))
+    named = {row.identity: row.module_path for row in rows if row.module_path}
+    assert named == {"d0.1": "c1", "d0.2": "dw", "d0.3": "pw", "d1.0": "fc"}
 
 
 def test_the_graph_of_another_model_maps_nothing() -> None:

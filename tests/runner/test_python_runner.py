@@ -35,6 +35,7 @@ def test_one_process_warms_up_times_and_traces(toy_cnn: Path, tmp_path: Path) ->
     assert (len(result["warmup_ns"]), len(result["latency_ns"]), len(result["traced_ns"])) == (4, 7, 3)
     assert min(result["latency_ns"]) > 10_000, "no model runs in less than ten microseconds"
     assert result["threads"] == 1
+    assert 50 << 20 < result["peak_bytes"] < 500 << 20, "torch and the model, but not the memory of whoever started it"
     assert result["executorch_version"] == "1.5.1"
     assert read_etdump(tmp_path / "t.etdump").run_count == 3
     assert np.isfinite(np.fromfile(tmp_path / "output_0.bin", "<f4")).all()

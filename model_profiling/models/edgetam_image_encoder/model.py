@@ -76,11 +76,12 @@ def build_encoder() -> Any:
     return EdgeTamVisionModel(EdgeTamVisionConfig(backbone_config=backbone)).eval()
 
 
-class TanhGelu(nn.Module):
-    """GELU in its tanh form, spelled out.
+class Gelu(nn.Module):
+    """GELU, in fp16 in its tanh form and spelled out.
 
     XNNPACK's partitioner refuses gelu in fp16, which would leave 27 islands; these operators it takes. Spelled out,
-    because nn.GELU(approximate="tanh") is the same operator to it, and it would lower that to the exact form.
+    because nn.GELU(approximate="tanh") is the same operator to it. In other precisions gelu is one operator of
+    XNNPACK, and several times faster than its parts.
     """
 
     def __init__(self) -> None:
@@ -91,6 +92,9 @@ class TanhGelu(nn.Module):
         self.register_buffer("middle", torch.tensor(0.5), persistent=False)
 
     def forward(self, features: Tensor) -> Tensor:
+        # A capture sees one type only, so the exported graph has one of the two and no condition.
+        if features.dtype != torch.float16:
+            return nn.functional.gelu(features)
         inner = features * (self.linear + self.cubic * features * features)
         return features * (self.middle + self.middle * torch.tanh(inner))
 
@@ -98,7 +102,7 @@ class TanhGelu(nn.Module):
 def replace_gelu(module: nn.Module) -> None:
     for name, child in module.named_children():
         if isinstance(child, nn.GELU):
-            setattr(module, name, TanhGelu())
+            setattr(module, name, Gelu())
         else:
             replace_gelu(child)
 

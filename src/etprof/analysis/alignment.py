@@ -122,8 +122,3 @@ def iter_mapped(alignments: Sequence[Alignment]) -> Iterator[tuple[str, GraphNod
         for identity, node in zip(alignment.identities, alignment.nodes, strict=True):
             if node is not None:
                 yield identity, node
-
-
-def find_module_paths(trace: Trace, graph: ModelGraph) -> dict[str, str]:
-    """The module of every operator that is mapped and has one, by identity."""
-    return {identity: node.module_path for identity, node in iter_mapped(align_trace(trace, graph)) if node.module_path}

@@ -150,9 +150,13 @@ def plain_name(name: str) -> str:
     return _NATIVE.sub("", _COUNTER.sub("", name))
 
 
+# Hashing the whole table for every name would cost more than matching it.
+_DEFAULT = _compile(RULES)
+
+
 def categorize(name: str, rules: Sequence[Rule] = RULES) -> Category:
     plain = plain_name(name)
-    for pattern, category in _compile(tuple(rules)):
+    for pattern, category in _DEFAULT if rules is RULES else _compile(tuple(rules)):
         if pattern.search(plain):
             return category
     return Category(OTHER, UNMATCHED, False)

@@ -1,7 +1,7 @@
 """Ranks the operators of a model by the time they take per inference, each kept apart from its namesakes."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,15 +63,9 @@ def collect_operators(traces: Sequence[Trace]) -> tuple[OperatorSamples, ...]:
     )
 
 
-def build_operators(
-    traces: Sequence[Trace], rules: Sequence[Rule] = RULES, module_paths: Mapping[str, str] | None = None
-) -> tuple[OperatorRow, ...]:
-    """The operators with the longest total time first. Shares are of the end-to-end time of the steady inferences.
-
-    `module_paths` are by identity, as far as they are known.
-    """
-    rows = (detail.row for detail in build_operator_details(traces, rules))
-    return tuple(replace(row, module_path=(module_paths or {}).get(row.identity, "")) for row in rows)
+def build_operators(traces: Sequence[Trace], rules: Sequence[Rule] = RULES) -> tuple[OperatorRow, ...]:
+    """The operators with the longest total time first. Shares are of the end-to-end time of the steady inferences."""
+    return tuple(detail.row for detail in build_operator_details(traces, rules))
 
 
 def build_operator_details(traces: Sequence[Trace], rules: Sequence[Rule] = RULES) -> tuple[OperatorDetail, ...]:

@@ -14,12 +14,12 @@ def command(
     output: Annotated[Path | None, typer.Option("--out", help="Write the comparison there as Markdown too.")] = None,
 ) -> None:
     """Compare two finished runs: same statistics, and a warning for everything that differs."""
+    from etprof.cli.report import write_format
     from etprof.pipeline import compare
     from etprof.reports import FORMATS
-    from etprof.store.json_file import write_text
 
     report = compare(baseline, candidate)
     out.print(FORMATS["console"](report), markup=False)
     if output is not None:
-        write_text(output, FORMATS["md"](report))
+        write_format(report, "md", output)
         out.print(f"{output}", markup=False)

@@ -24,7 +24,7 @@ def command(
     report = analyze(folder)
     timed = [(arm, arm.latency) for arm in report.arms if arm.latency]
     if not timed:
-        raise EtprofError(f"{folder} holds no untraced iterations.", hint="Run the plan in timing mode.")
+        raise EtprofError(f"{folder} holds no untraced iterations.", hint="Run the plan in timing mode, on a real CPU.")
     write_run_files(folder, report)
     if quiet:
         return

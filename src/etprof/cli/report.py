@@ -13,8 +13,6 @@ from etprof.core.errors import UnknownNameError, UsageError
 if TYPE_CHECKING:
     from etprof.core.report import Report
 
-EVERY_FILE = ("md", "html", "json", "csv", "trace")
-
 
 def command(
     run_dir: RunDirArgument = None,
@@ -65,12 +63,11 @@ def choose_files(target: Path, formats: Sequence[str]) -> dict[str, Path]:
     for name in formats:
         if name not in FORMATS:
             raise UnknownNameError("report format", name, FORMATS, hint=f"Known formats: {', '.join(FORMATS)}.")
-    names = {**REPORT_FILES, "html": "report.html", "csv": "report.csv", "trace": "trace.json"}
-    files = [name for name in formats or EVERY_FILE if name in names]
+    files = [name for name in formats or REPORT_FILES if name in REPORT_FILES]
     suffix = target.suffix.lower()
     if target.is_dir() or not suffix:
-        return {name: target / names[name] for name in files}
-    fitting = [name for name in files if Path(names[name]).suffix == suffix]
+        return {name: target / REPORT_FILES[name] for name in files}
+    fitting = [name for name in files if Path(REPORT_FILES[name]).suffix == suffix]
     if not fitting or (formats and len(files) > 1):
         raise UsageError(
             f"{target} cannot hold {', '.join(formats) or 'a report'}.",
@@ -82,7 +79,7 @@ def choose_files(target: Path, formats: Sequence[str]) -> dict[str, Path]:
 def write_format(report: "Report", name: str, path: Path) -> None:
     """Writes one format; Markdown brings its charts along, as SVG and PNG in a folder beside it."""
     from etprof.reports import FORMATS
-    from etprof.store.json_file import write_text
+    from etprof.store.json_file import write_bytes
 
     if name == "md":
         from etprof.reports.charts import render_files
@@ -90,17 +87,4 @@ def write_format(report: "Report", name: str, path: Path) -> None:
 
         for file_name, content in render_files(report).items():
             write_bytes(path.parent / CHART_FOLDER / file_name, content)
-    write_text(path, FORMATS[name](report))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Writes beside the target and renames, so that a reader never meets half a file."""
-    from etprof.core.errors import StoreError
-
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror}.", hint="Check free space and rights.") from error
+    write_bytes(path, FORMATS[name](report).encode("utf-8"))

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from etprof.core.errors import DependencyError, DeviceError, UsageError
+from etprof.core.errors import DependencyError, DeviceError, EtprofError, UsageError
 from etprof.devices.shell import ConnectionLostError
 
 FOLDER = "/var/tmp"
@@ -123,7 +123,7 @@ def open_shell(place: str) -> SshShell:
     shell = SshShell(found["host"].replace("[", "").replace("]", ""), found["port"] or "")
     try:
         shell.connect()
-    except DeviceError:
+    except EtprofError:
         shell.close()
         raise
     return shell

@@ -52,6 +52,7 @@ def _node(index: int, xnode: Any, values: dict[int, Any], origins: list[Any]) ->
         "index": index,
         "type": type(union).__name__,
         "debug_handle": xnode.debug_handle,
+        "perm": [int(axis) for axis in getattr(union, "perm", ())],
         "output_min": _limit(limits.output_min) if limits else None,
         "output_max": _limit(limits.output_max) if limits else None,
         "inputs": [_describe(values[value]) for name, value in ids if name not in _OUTPUTS and value in values],
@@ -69,6 +70,7 @@ def _tensor_value(xvalue: Any) -> Any:
 
 def _describe(value: Any) -> dict[str, Any]:
     return {
+        "id": value.id_out,
         "shape": list(value.dims),
         "dtype": value.datatype.name.removeprefix("xnn_datatype_"),
         "constant": value.constant_buffer_idx != 0,

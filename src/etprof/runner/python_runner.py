@@ -82,9 +82,10 @@ def _run_block(options: argparse.Namespace, result: dict[str, Any]) -> None:
     result["cpu_after"] = asdict(read_cpu_state())
     if options.outputs_path:
         result["outputs"] = _write_outputs(method, inputs, options.outputs_path)
+    # Before the tracer loads the model a second time.
+    result["peak_bytes"] = _peak_bytes()
     if options.traced_executions and options.etdump_path:
         result["traced_ns"] = _trace(bindings, options, inputs)
-    result["peak_bytes"] = _peak_bytes()
 
 
 def _check_paths(options: argparse.Namespace) -> None:
@@ -222,8 +223,11 @@ def _write_outputs(method: Any, inputs: list[Any], folder: Path) -> list[dict[st
 
 
 def _peak_bytes() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    """The most memory this program itself held: getrusage would carry a larger parent's peak across exec on Linux."""
+    if sys.platform == "darwin":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 def _empty_result(method_name: str) -> dict[str, Any]:

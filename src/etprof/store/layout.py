@@ -6,7 +6,13 @@ from pathlib import Path
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
 # The file each report format is written to, in the run's folder.
-REPORT_FILES = {"md": "report.md", "json": "analysis_summary.json"}
+REPORT_FILES = {
+    "md": "report.md",
+    "html": "report.html",
+    "json": "analysis_summary.json",
+    "csv": "report.csv",
+    "trace": "trace.json",
+}
 
 BLOCK_SUFFIXES = (".etdump", ".log", ".result.json", ".kernels")
 
