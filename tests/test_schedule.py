@@ -33,7 +33,8 @@ def test_it_stops_when_narrow_enough_or_at_the_last_round_or_out_of_time() -> No
     assert reason_to_stop(plan, 3, [NARROW, WIDE], 1.0) == ""
     assert reason_to_stop(plan, 3, [None], 1.0) == ""
     assert "all 9 planned" in reason_to_stop(plan, 9, [WIDE], 1.0)
-    assert "time budget" in reason_to_stop(plan, 2, [WIDE], 90.0)
+    assert "time budget" in reason_to_stop(plan, 3, [WIDE], 90.0)
+    assert reason_to_stop(plan, 2, [WIDE], 90.0) == "", "two rounds give no interval"
 
 
 def test_without_a_pair_no_round_is_added() -> None:

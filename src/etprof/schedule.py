@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from etprof.core.plan import SEQUENTIAL, Block, Plan
 from etprof.core.report import Interval
 
+# Fewer give no interval, and then the time they took was spent for nothing.
+_LEAST_ROUNDS = 3
+
 
 def build_round(plan: Plan, index: int) -> tuple[Block, ...]:
     """One block of every arm; the order turns round each time."""
@@ -28,7 +31,7 @@ def reason_to_stop(plan: Plan, rounds: int, speedups: Sequence[Interval | None],
     """Why no further round is needed after `rounds` of them; empty when one is."""
     schedule = plan.schedule
     budget = schedule.time_budget_s
-    if budget is not None and rounds and spent_s + spent_s / rounds > budget:
+    if budget is not None and rounds >= min(_LEAST_ROUNDS, schedule.blocks) and spent_s + spent_s / rounds > budget:
         return f"the time budget of {budget:g} s is spent"
     if rounds < schedule.blocks:
         return ""

@@ -39,10 +39,10 @@ FLOORS: dict[str, tuple[Floor, ...]] = {
     "vit_tiny": (
         ("fp32", 100, 26, 0.9),
         ("fp16", 50, 26, 0.9),
-        (STATIC, 25, 26, 0.9),
-        (PER_TENSOR, 20, 26, 0.9),
-        (DYNAMIC, 25, 26, 0.9),
-        (LINEAR_8, 25, 26, 0.9),
+        (Quantization(calibration=2), 25, 26, 0.9),
+        (Quantization(granularity="per_tensor", calibration=2), 20, 26, 0.9),
+        # Twelve partitions more than the layer norms make: one per block is cut off by the dynamic scheme.
+        (DYNAMIC, 25, 38, 0.85),
         (LINEAR_4_GROUPED, 10, 26, 0.9),
     ),
     "edgetam_image_encoder": (

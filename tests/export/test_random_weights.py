@@ -2,7 +2,7 @@
 
 import pytest
 
-from etprof.export.random_weights import settle_batch_norm
+from etprof.export.random_weights import fill_zero_layers, settle_batch_norm
 
 pytestmark = pytest.mark.usefixtures("libraries")
 
@@ -35,3 +35,15 @@ def test_a_network_without_batch_norm_is_left_alone() -> None:
     import torch
 
     assert settle_batch_norm(torch.nn.Identity(), (torch.ones(1),)) == 0
+
+
+def test_layers_that_start_as_zeros_are_filled_and_no_others() -> None:
+    import torch
+    from torch import nn
+
+    network = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)).requires_grad_(False)
+    network[1].weight.zero_()
+    kept = network[0].weight.clone()
+    assert fill_zero_layers(network) == 1
+    assert torch.equal(network[0].weight, kept)
+    assert bool(network[1].weight.any())

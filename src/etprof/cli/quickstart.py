@@ -32,5 +32,5 @@ def command(
     print_artifact(artifact)
     out.print("export ok")
     # A quick start is repeated on purpose: an older run moves aside without being asked about.
-    plan = default_plan(artifact.pte, None, Schedule(max_blocks=12, time_budget_s=30.0))
+    plan = default_plan(artifact.pte, None, Schedule(max_blocks=12, time_budget_s=30.0, retries=0))
     finish(run_locally(plan, "auto", force=True))

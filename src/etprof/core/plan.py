@@ -55,7 +55,7 @@ class Schedule:
     """How many blocks each arm gets and when that is enough.
 
     Every arm gets `blocks` blocks. Up to `max_blocks` more rounds follow while the interval of a speed-up is wider
-    than `target_precision` to either side. `time_budget_s` ends the run after any whole round.
+    than `target_precision` to either side. `time_budget_s` ends the run after any whole round from the third on.
     """
 
     blocks: int = 6

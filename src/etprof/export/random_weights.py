@@ -21,6 +21,20 @@ def settle_batch_norm(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, A
     return len(norms)
 
 
+def fill_zero_layers(module: Any) -> int:
+    """Gives random weights to layers that start as zeros, to be trained later, and returns how many there were.
+
+    A classifier that starts so gives zeros whatever comes before it: no error in the export could be seen.
+    """
+    import torch
+
+    layers = [each for each in module.modules() if isinstance(each, (torch.nn.Linear, torch.nn.Conv2d))]
+    zeros = [layer for layer in layers if not bool(layer.weight.any())]
+    for layer in zeros:
+        torch.nn.init.normal_(layer.weight, std=0.02)
+    return len(zeros)
+
+
 def _take_statistics(norm: Any, inputs: tuple[Any, ...]) -> None:
     import torch
 

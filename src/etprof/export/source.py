@@ -13,7 +13,7 @@ import numpy as np
 from etprof.core.errors import ExportError
 from etprof.export.foreign import foreign_code
 from etprof.export.inputs import cast, tensor_bytes, vary_constants
-from etprof.export.random_weights import settle_batch_norm
+from etprof.export.random_weights import fill_zero_layers, settle_batch_norm
 from etprof.export.registry import ModelEntry
 from etprof.export.request import content_digest
 from etprof.export.wheel_models import load_model_class, no_downloads, repair_torchvision
@@ -55,14 +55,16 @@ def build_model(entry: ModelEntry, seed: int, checkpoint: Path | None) -> EagerM
     if {"torchvision", "timm", "transformers"} & set(entry.requires):
         repair_torchvision()
     with foreign_code(f"Building the model {entry.name!r}"), no_downloads():
+        weights: dict[str, Any] = {"source": "random", "seed": seed}
         with seeded(seed):
             instance = load_model_class(entry)()
             module = _module_of(instance)
+            if entry.origin == "executorch wheel" and (filled := fill_zero_layers(module)):
+                weights["zero_layers_filled"] = filled
         with seeded(seed + 1):
             args, varied_args = vary_constants(tuple(instance.get_example_inputs()))
             kwargs, varied_kwargs = vary_constants(dict(optional(instance, "get_example_kwarg_inputs") or {}))
         args, kwargs = cast((args, kwargs), torch.float32)
-        weights: dict[str, Any] = {"source": "random", "seed": seed}
         if checkpoint:
             weights = load_checkpoint(instance, module, checkpoint)
         elif entry.origin == "executorch wheel":

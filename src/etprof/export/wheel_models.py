@@ -76,7 +76,10 @@ def source_digest(entry: ModelEntry) -> str:
 
 
 class _NoWeights(dict[str, Any]):
-    """What a download is answered with."""
+    """What a download is answered with; checkpoints hold the state dict under a key of their own, and this is it."""
+
+    def __missing__(self, key: str) -> "_NoWeights":
+        return self
 
 
 @contextmanager
