@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from etprof.core.errors import TraceError, UsageError
+from etprof.core.errors import DependencyError, TraceError, UsageError
 from etprof.core.plan import Experiment, Plan, Schedule
 from etprof.core.report import Verdict
 from etprof.core.run import Session
@@ -211,3 +212,37 @@ def test_a_killed_run_is_explained_by_validate_and_finished_by_resume(
     assert finished.returncode == 0, finished.stderr
     assert validate(tmp_path / "run", deep=True) == []
     assert len(load_session(tmp_path / "run").results) == 16
+
+
+def test_control_c_keeps_the_finished_blocks_and_says_so(toy_cnn: Path, tmp_path: Path) -> None:
+    need(compiler_path(), "there is no C++ compiler")
+    local_device("native")
+    model = str(toy_cnn / "toy_cnn_xnnpack_fp32.pte")
+    command = [
+        sys.executable,
+        "-m",
+        "etprof",
+        "profile",
+        model,
+        "--output-root",
+        str(tmp_path / "run"),
+        "--blocks",
+        "50",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("run/*/*_b2.result.json")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "every finished block is kept" in said
+    assert "Traceback" not in said
+    assert load_session(tmp_path / "run").results
+
+
+def test_without_the_pinned_executorch_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("etprof.export.dependencies.installed_version", lambda name: "1.4.0")
+    with pytest.raises(DependencyError, match=r"executorch==1\.5\.1 \(found 1\.4\.0\)") as caught:
+        local_device("auto")
+    assert caught.value.hint == "Run: pip install executorch==1.5.1"

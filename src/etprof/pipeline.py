@@ -26,6 +26,7 @@ from etprof.devices.base import Device, runner_flags
 from etprof.devices.core_types import read_local_clusters, resolve_cluster
 from etprof.devices.local import LocalDevice, local_platform
 from etprof.devices.recorded import RecordedDevice
+from etprof.export.dependencies import require_pinned
 from etprof.measurement import Observer, measure, utc_now
 from etprof.reports import pipeline_summary
 from etprof.runner.build import ensure_runner
@@ -103,6 +104,7 @@ def _read_result(job: Job) -> dict[str, Any]:
 def _choose_runner(runner: str, progress: Callable[[str], None]) -> tuple[tuple[str, ...], str]:
     if runner not in RUNNERS:
         raise UsageError(f"There is no runner {runner!r}.", hint=f"Known: {', '.join(RUNNERS)}.")
+    require_pinned(("executorch",), "Running a model here")
     if runner != "python":
         try:
             return ensure_runner(progress).command, ""

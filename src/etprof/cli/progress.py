@@ -35,6 +35,8 @@ class RunProgress:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         self._bar.stop()
+        if kind is KeyboardInterrupt:
+            err.print("stopped: every finished block is kept, and --resume goes on from there")
 
     def run_started(self, rounds: int, arms: int, done: int) -> None:
         self._total, self._resumed = rounds * arms, done

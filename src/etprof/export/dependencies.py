@@ -30,14 +30,19 @@ def installed_version(name: str) -> str | None:
 
 def runtime_versions() -> dict[str, str]:
     """The versions in use of what turns a model into a .pte; a missing or different one stops here."""
-    found = {name: installed_version(name) for name in RUNTIME}
-    wrong = [name for name in RUNTIME if _is_wrong(found[name], pinned_versions().get(name))]
+    require_pinned(RUNTIME, "Exporting")
+    return {name: version for name in RUNTIME if (version := installed_version(name))}
+
+
+def require_pinned(names: Iterable[str], purpose: str) -> None:
+    """Stops where one of these packages is missing or of another version than the pinned one."""
+    found = {name: installed_version(name) for name in names}
+    wrong = [name for name in found if _is_wrong(found[name], pinned_versions().get(name))]
     if wrong:
         raise DependencyError(
-            "Exporting needs " + ", ".join(_describe(name, found[name]) for name in wrong) + ".",
+            f"{purpose} needs " + ", ".join(_describe(name, found[name]) for name in wrong) + ".",
             hint=f"Run: {install_command(wrong)}",
         )
-    return {name: version for name, version in found.items() if version}
 
 
 def missing_packages(names: Iterable[str]) -> tuple[str, ...]:

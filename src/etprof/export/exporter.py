@@ -20,6 +20,7 @@ from etprof.export.foreign import foreign_code, output_to
 from etprof.export.graph import save_graph
 from etprof.export.intermediates import save_intermediates
 from etprof.export.lowering import Lowered, Progress, lower
+from etprof.export.machine_paths import without_machine_paths
 from etprof.export.meta import artifact_of, build_meta, find_reusable, meta_path, save_meta
 from etprof.export.numerics import OutputError, compare_outputs, worst_snr
 from etprof.export.registry import ModelEntry, find_model, find_models_dir
@@ -75,7 +76,8 @@ def _published_log(request: ExportRequest) -> Iterator[Path]:
             yield log
         finally:
             if request.folder.is_dir() and log.stat().st_size:
-                shutil.copyfile(log, _log_path(request))
+                text = log.read_text(encoding="utf-8", errors="replace")
+                _log_path(request).write_text(without_machine_paths(text), encoding="utf-8")
 
 
 def _export(request: ExportRequest, versions: Mapping[str, str | None], progress: Progress) -> Artifact:

@@ -9,6 +9,7 @@ from unittest import mock
 from etprof.export.calibration import Sample
 from etprof.export.delegation import describe_delegation
 from etprof.export.foreign import foreign_code
+from etprof.export.machine_paths import shorten_stack_traces
 from etprof.export.quantize import quantize_graph, quantize_linear_layers
 from etprof.export.request import ExportRequest
 from etprof.export.source import EagerModel
@@ -37,6 +38,7 @@ def lower(model: EagerModel, request: ExportRequest, samples: list[Sample], prog
     from executorch.exir import to_edge_transform_and_lower
 
     captured = _capture(model, request, samples, progress)
+    shorten_stack_traces(captured)
     progress("lowering")
     with foreign_code(f"Lowering {request.model!r} to {request.backend}"), observe() as observed:
         edge = to_edge_transform_and_lower(
