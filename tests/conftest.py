@@ -1,8 +1,10 @@
 """Parts that many tests share: the toy model, exported once by the real exporter."""
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,6 +13,14 @@ import pytest
 from parts import need
 
 ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_are_heard() -> Iterator[None]:
+    """A job in a shell's background ignores Ctrl-C, and so does all it starts; tests that interrupt must be heard."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

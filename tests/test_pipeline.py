@@ -218,17 +218,8 @@ def test_control_c_keeps_the_finished_blocks_and_says_so(toy_cnn: Path, tmp_path
     need(compiler_path(), "there is no C++ compiler")
     local_device("native")
     model = str(toy_cnn / "toy_cnn_xnnpack_fp32.pte")
-    command = [
-        sys.executable,
-        "-m",
-        "etprof",
-        "profile",
-        model,
-        "--output-root",
-        str(tmp_path / "run"),
-        "--blocks",
-        "50",
-    ]
+    command = [sys.executable, "-m", "etprof", "profile", model, "--output-root", str(tmp_path / "run")]
+    command += ["--blocks", "50"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
         while not list(tmp_path.glob("run/*/*_b2.result.json")) and time.monotonic() < deadline:
