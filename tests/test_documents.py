@@ -49,6 +49,11 @@ def test_every_command_line_parses(document: Path) -> None:
             parse(words)
 
 
+def test_command_lines_are_found_in_the_documents() -> None:
+    assert command_lines(ROOT / "README.md")
+    assert sum(len(command_lines(document)) for document in DOCUMENTS) > 20
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_link_leads_somewhere(document: Path) -> None:
     for target in LINK.findall(document.read_text(encoding="utf-8")):

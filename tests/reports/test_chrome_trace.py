@@ -107,8 +107,10 @@ def test_a_call_shorter_than_its_operators_is_drawn_around_them(tmp_path: Path) 
 
 
 def test_a_real_trace_nests_too() -> None:
-    trace = read_etdump(SMALL_CNN)
-    for track in build_tracks("arm", [trace]):
+    tracks = build_tracks("arm", [read_etdump(SMALL_CNN)])
+    assert all(track.slices for track in tracks)
+    assert tracks
+    for track in tracks:
         assert_nested([{"ph": "X", "ts": s.start_ns / 1000, "dur": s.duration_ns / 1000} for s in track.slices])
 
 
