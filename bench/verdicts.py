@@ -1,16 +1,20 @@
 """Measures what the statistics claim: false alarms, found differences, covered truths, on real and simulated schedules.
 
 Run it on a machine that does nothing else: `.venv/bin/python bench/verdicts.py [--real 20] [--simulated 400]`.
-The real part runs toy_cnn against itself and against a copy with one more operator, blocks interleaved.
+The real part runs a small CNN against itself and against a copy with one more operator, blocks interleaved.
+The recorded part keeps one run of nothing against itself, draws rounds from it by lot, plants a busy loop in one arm
+and goes through the whole pipeline. The simulated part has the noise that the real part showed.
 """
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from math import exp
 from pathlib import Path
 
@@ -18,10 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from etprof.analysis.compare import estimate_speedup, judge, measure_noise_floor
+from etprof.core.plan import Block, Experiment, Pair, Plan, Schedule
 from etprof.core.report import Interval, Verdict
+from etprof.core.run import BlockResult
+from etprof.devices.recorded import RecordedDevice
+from etprof.pipeline import analyze, local_device, run_plan
 from etprof.runner.build import ensure_runner
+from etprof.store.session_file import load_session
+from slowed_device import SlowedDevice, draw_rounds
 
 BLOCKS = 6
+# Recorded rounds to draw from.
+ROUNDS = 30
 Arms = tuple[NDArray[np.float64], NDArray[np.float64]]
 _MODEL = """
 import torch
@@ -51,10 +63,12 @@ register_model("NAME", Model)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--real", type=int, default=20, help="real schedules of each kind")
+    parser.add_argument("--recorded", type=int, default=200, help="schedules of each kind drawn from a recording")
     parser.add_argument("--simulated", type=int, default=400, help="simulated schedules of each kind")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         noise = report_real(Path(folder), options.real)
+        report_recorded(Path(folder), options.recorded)
     report_simulated(noise, options.simulated)
 
 
@@ -69,6 +83,43 @@ def report_real(folder: Path, count: int) -> float:
     spread = float(np.median([np.std(np.diff(np.log(arm))) / 2**0.5 for arms in against_itself for arm in arms]))
     sys.stdout.write(f"one more operator costs {cost:.1%}; a block's median spreads by {spread:.2%}\n")
     return spread
+
+
+def report_recorded(folder: Path, count: int) -> None:
+    """Prints the verdicts of the whole pipeline on a recording of this machine, with and without a busy loop."""
+    arms = (Experiment("plain"), Experiment("again"))
+    model = folder / "plain" / "plain_xnnpack_fp32.pte"
+    schedule = Schedule(blocks=ROUNDS, max_blocks=ROUNDS, retries=0)
+    plan = Plan(model, folder / "recording", arms, (Pair("plain", "again"),), schedule)
+    run_plan(plan, local_device()[0], Nobody(), command="bench")
+    recording = RecordedDevice(plan.output_root, load_session(plan.output_root))
+    plan = replace(plan, schedule=Schedule(max_blocks=20, retries=0))
+    for what, share in (("nothing against itself", 0.0), ("a busy loop of 3 %", 0.03)):
+        rng = np.random.default_rng(0)
+        decided = []
+        for i in range(count):
+            device = SlowedDevice(recording, draw_rounds(rng, ROUNDS, plan.schedule.max_blocks), "again", share)
+            decided.append(replay_schedule(plan, device, folder / f"replay_{share}_{i}"))
+        say(f"recorded, {what}", decided, truth=1 / (1 + share))
+
+
+def replay_schedule(plan: Plan, device: SlowedDevice, folder: Path) -> tuple[Verdict, Interval | None]:
+    run_plan(replace(plan, output_root=folder), device, Nobody(), command="bench")
+    (comparison,) = analyze(folder).comparisons
+    shutil.rmtree(folder)
+    return comparison.verdict, comparison.speedup
+
+
+class Nobody:
+    """An observer that says nothing."""
+
+    def run_started(self, rounds: int, arms: int, done: int) -> None: ...
+
+    def block_started(self, block: Block) -> None: ...
+
+    def block_retried(self, block: Block, reason: str) -> None: ...
+
+    def block_ended(self, result: BlockResult) -> None: ...
 
 
 def report_simulated(noise: float, count: int) -> None:

@@ -31,9 +31,21 @@ def main() -> int:
     if options.behave == "interrupt" and options.etdump_path.stem.endswith("_b2"):
         os.kill(os.getppid(), signal.SIGINT)
         time.sleep(30)
+    if options.behave == "fill the disk":
+        return _fill_the_disk(options.etdump_path)
     options.etdump_path.write_bytes(_trace(options))
     options.result_path.write_text("not JSON at all" if options.behave == "garbage" else json.dumps(_result(options)))
     return 0
+
+
+def _fill_the_disk(path: Path) -> int:
+    try:
+        with path.open("wb", buffering=0) as trace:
+            while trace.write(bytes(4096)):
+                pass
+    except OSError as error:
+        sys.stderr.write(f"error: {path.name}: {error.strerror}\n")
+    return 5
 
 
 def _parse() -> argparse.Namespace:

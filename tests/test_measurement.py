@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,18 +183,34 @@ def test_trace_mode_times_nothing(tmp_path: Path) -> None:
     assert all(r.is_ok and r.latency_ns == () for r in session.results)
 
 
-def test_a_full_disk_fails_the_run_in_words_and_keeps_the_last_saved_state(tmp_path: Path) -> None:
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
     need(shutil.which("mount"), "a tmpfs needs mount")
-    small = tmp_path / "small"
-    small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True)
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(folder)], capture_output=True)
     need(mounted.returncode == 0, "mounting a tmpfs needs root")
-    try:
-        plan = replace(a_runnable_plan(tmp_path, blocks=8), output_root=small / "run")
-        with pytest.raises(StoreError, match="No space left on device"):
-            run(plan)
-        session = load_session(small / "run")
-        assert session.results, "blocks before the disk was full are kept"
-        assert session.stop_reason == ""
-    finally:
-        subprocess.run(["umount", str(small)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_block_that_fills_the_disk_has_failed_and_the_others_go_on(tmp_path: Path, small_disk: Path) -> None:
+    plan = replace(a_runnable_plan(tmp_path, off="fill the disk", blocks=2), output_root=small_disk / "run")
+    run(plan)
+    session = load_session(small_disk / "run")
+    assert session.stop_reason == "all 2 planned rounds were run"
+    assert len(session.results_of("on", 1)) == 2
+    failed = [r for r in session.results if not r.is_ok]
+    assert [r.experiment for r in failed] == ["off", "off"]
+    assert all("No space left on device" in r.error for r in failed)
+
+
+def test_a_disk_with_no_room_at_all_ends_the_run_in_words_and_keeps_the_last_saved_state(
+    tmp_path: Path, small_disk: Path
+) -> None:
+    plan = replace(a_runnable_plan(tmp_path, blocks=40), output_root=small_disk / "run")
+    with pytest.raises(StoreError, match="No space left on device"):
+        run(plan)
+    session = load_session(small_disk / "run")
+    assert session.results, "blocks before the disk was full are kept"
+    assert session.stop_reason == ""

@@ -1,7 +1,9 @@
 """Runs the blocks of a session on a device, one after the other, and keeps every result as soon as it is there."""
 
+import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -76,16 +78,28 @@ def _measure_block(
         time.sleep(max(schedule.cooldown_s, _LONGEST_PAUSE_S))
         result = _run_block(block, session, device, read_result)
         retried += result.retried
-    result = replace(result, retried=tuple(retried))
-    saved = replace(session, results=(*session.results, result))
-    try:
-        save_session(session.plan.output_root, saved)
-    except StoreError as error:
-        # The next block may find room again; if not, the last save of the run tells.
-        result = replace(result, error=result.error or error.message)
-        saved = replace(session, results=(*session.results, result))
+    result, saved = _keep(replace(result, retried=tuple(retried)), session)
     observer.block_ended(result)
     return saved
+
+
+def _keep(result: BlockResult, session: Session) -> tuple[BlockResult, Session]:
+    """Saves a block. One that fills the disk has failed: its own files make room for the record that says so."""
+    folder = session.plan.output_root
+    saved = replace(session, results=(*session.results, result))
+    try:
+        save_session(folder, saved)
+    except StoreError as error:
+        files = block_files(result.experiment, result.threads, result.index)
+        for path in (files.result, files.etdump, files.samples):
+            (folder / path).unlink(missing_ok=True)
+        shutil.rmtree(folder / files.outputs, ignore_errors=True)
+        result = replace(result, error=result.error or error.message, etdump="", samples="", outputs=())
+        saved = replace(session, results=(*session.results, result))
+        # If there is still no room, the next save may find some; the last one of the run tells.
+        with suppress(StoreError):
+            save_session(folder, saved)
+    return result, saved
 
 
 def find_disturbance(result: BlockResult, cpu_count: int) -> str:

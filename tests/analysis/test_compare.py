@@ -39,9 +39,7 @@ def simulate(
     return np.array(times["b"]), np.array(times["c"])
 
 
-def verdicts(
-    *, truth: float, blocks: int, drift: float = 0.0, interleaved: bool = True, count: int = 200
-) -> Counter[Verdict]:
+def verdicts(*, truth: float, blocks: int, drift: float = 0.0, interleaved: bool = True) -> Counter[Verdict]:
     rng = np.random.default_rng(11)
     found: Counter[Verdict] = Counter()
     for seed in range(200):

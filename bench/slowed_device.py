@@ -1,0 +1,52 @@
+"""A recorded run as a device whose rounds come by lot, and of which one arm does more work than was recorded."""
+
+import json
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from etprof.core.run import DeviceInfo, Job, JobOutcome
+from etprof.devices.recorded import RecordedDevice
+
+
+@dataclass(frozen=True)
+class SlowedDevice:
+    """Answers block i of either arm with the same recorded round, so that what both arms suffered stays in both.
+
+    Each iteration of the arm named `slowed` is followed by a busy loop of `share` of its recorded time, which is
+    clocked and added to it.
+    """
+
+    recording: RecordedDevice
+    rounds: tuple[int, ...]
+    slowed: str = ""
+    share: float = 0.0
+
+    @property
+    def platform(self) -> str:
+        return "recorded"
+
+    def describe(self) -> DeviceInfo:
+        return self.recording.describe()
+
+    def run(self, job: Job) -> JobOutcome:
+        index = self.rounds[job.block.index % len(self.rounds)]
+        outcome = self.recording.run(replace(job, block=replace(job.block, index=index)))
+        if job.block.experiment.name == self.slowed:
+            said = json.loads(job.result.read_text())
+            said["latency_ns"] = [ns + spin(self.share * ns) for ns in said["latency_ns"]]
+            job.result.write_text(json.dumps(said))
+        return outcome
+
+
+def draw_rounds(rng: np.random.Generator, recorded: int, wanted: int) -> tuple[int, ...]:
+    return tuple(int(i) for i in rng.integers(0, recorded, wanted))
+
+
+def spin(ns: float) -> int:
+    """Keeps this core busy for so long, and says how long it really was."""
+    start = time.perf_counter_ns()
+    while (spent := time.perf_counter_ns() - start) < ns:
+        pass
+    return spent
