@@ -13,8 +13,9 @@ from etprof.traces.flatbuffer import Buffer, Positions
 from etprof.traces.name_table import NameTable
 
 IDENTIFIER = b"ED00"
-# Small enough to stay in the cache and to bound memory, large enough for the interpreter not to count.
+# Entries read at once: few enough to stay in the cache and to bound memory, enough for the interpreter not to count.
 CHUNK = 1 << 15
+SMALLEST_CHUNK = 1 << 10
 # An entry of the list, the event's table and the table it leads to: nothing that was written by a writer is smaller.
 SMALLEST_EVENT = 20
 
@@ -116,8 +117,10 @@ def _read_events(buffer: Buffer, blocks: _Blocks, names: NameTable) -> EventColu
     buffer.require(total * SMALLEST_EVENT <= buffer.size, f"{total:,} events do not fit into {buffer.size:,} bytes")
     columns = EventColumns.empty(total)
     last = np.cumsum(blocks.event_count)
-    for start in range(0, total, CHUNK):
-        ordinal = np.arange(start, min(start + CHUNK, total), dtype=np.int64)
+    # What a chunk needs on the way stays small beside the file, whatever the size of that.
+    chunk = min(max(total // 8, SMALLEST_CHUNK), CHUNK)
+    for start in range(0, total, chunk):
+        ordinal = np.arange(start, min(start + chunk, total), dtype=np.int64)
         block = np.searchsorted(last, ordinal, side="right")
         entry = blocks.first_event[block] + 4 * (ordinal - (last[block] - blocks.event_count[block]))
         _read_chunk(buffer, entry, block, names, columns)
