@@ -1,19 +1,20 @@
 """Exports one model: the only model-specific step of the workflow, and the place where trust is earned."""
 
 import glob
-import math
 import shutil
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from etprof.core.errors import ExportError
 from etprof.core.model import Artifact
 from etprof.export import calibration, inputs
+from etprof.export.acceptance import describe_numerics, half_snr, refuse_broken
 from etprof.export.dependencies import installed_version, require_packages, runtime_versions
 from etprof.export.execution import run_program
 from etprof.export.foreign import foreign_code, output_to
@@ -22,7 +23,7 @@ from etprof.export.intermediates import save_intermediates
 from etprof.export.lowering import Lowered, Progress, lower
 from etprof.export.machine_paths import without_machine_paths
 from etprof.export.meta import artifact_of, build_meta, find_reusable, meta_path, save_meta
-from etprof.export.numerics import OutputError, compare_outputs, worst_snr
+from etprof.export.numerics import compare_outputs
 from etprof.export.registry import ModelEntry, find_model, find_models_dir
 from etprof.export.request import ExportRequest, Quantization, content_digest
 from etprof.export.source import EagerModel, build_model, seeded
@@ -130,8 +131,8 @@ def _export_into(folder: Path, entry: ModelEntry, request: ExportRequest, progre
         progress("checking")
         with foreign_code("Running the exported program"):
             outputs = run_program(folder / files["pte"]["file"], tensors)
-    errors = compare_outputs(reference, outputs)
-    _refuse_broken(request, reference, errors)
+        errors = compare_outputs(reference, outputs)
+        refuse_broken(request, reference, errors, partial(half_snr, model, args, kwargs, reference))
     return {
         "weights": dict(model.weights),
         "calibration": calibrated,
@@ -140,7 +141,7 @@ def _export_into(folder: Path, entry: ModelEntry, request: ExportRequest, progre
         "outputs": [inputs.describe(output) for output in outputs],
         **files,
         "delegation": lowered.delegation,
-        "numerics": _describe_numerics(request, errors),
+        "numerics": describe_numerics(request, errors),
     }
 
 
@@ -186,38 +187,3 @@ def _save_program(folder: Path, request: ExportRequest, lowered: Lowered) -> dic
 
 def _describe_file(path: Path) -> dict[str, Any]:
     return {"file": path.name, "bytes": path.stat().st_size, "sha256": content_digest(path)}
-
-
-def _refuse_broken(request: ExportRequest, reference: Sequence[Any], errors: Sequence[OutputError]) -> None:
-    floats = [tensor for tensor in reference if tensor.is_floating_point()]
-    if floats and not any(bool(tensor.any()) for tensor in floats):
-        raise ExportError(
-            f"Every output of the eager model {request.model!r} is zero, so nothing can be said about the export.",
-            hint="Give it weights (--checkpoint), another --seed, or an initialisation that keeps activations alive.",
-        )
-    worst = worst_snr(errors)
-    if worst < request.floor_db:
-        scheme = f", {request.quantization.label}" if request.quantization else ""
-        raise ExportError(
-            f"The exported {request.model!r} ({request.precision}{scheme}) computes something else than the eager "
-            f"model: SNR {worst:.1f} dB, and the floor is {request.floor_db:g} dB. Nothing was written.",
-            hint=_broken_hint(request),
-        )
-
-
-def _broken_hint(request: ExportRequest) -> str:
-    if request.quantization and request.quantization.scheme == "linear-weight-only":
-        return "Weight-only schemes lose their scale on this version; use --quant-scheme linear-dynamic."
-    if request.precision == "fp16":
-        return "Values may be too small or too large for fp16: compare with --dtype fp32."
-    return "If this loss is acceptable, lower the floor with --min-snr."
-
-
-def _describe_numerics(request: ExportRequest, errors: Sequence[OutputError]) -> dict[str, Any]:
-    worst = worst_snr(errors)
-    return {
-        "reference": "eager PyTorch, fp32, same weights and inputs",
-        "floor_db": request.floor_db,
-        "worst_snr_db": round(worst, 2) if math.isfinite(worst) else None,
-        "outputs": [error.as_json() for error in errors],
-    }
