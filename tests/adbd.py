@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from namespace import can_have_namespaces, enter, unshare
 from parts import need
 
 # Where adbd listens; the adb server also finds it by itself and calls it emulator-5554.
@@ -30,7 +31,7 @@ class AdbDevice:
     def start(self) -> None:
         with (self.folder / "adbd.log").open("ab") as log:
             self.daemon = subprocess.Popen(
-                [*_enter(self.server.pid), str(adbd_path())], stdout=log, stderr=log, env=_environment(self.folder)
+                [*enter(self.server.pid), str(adbd_path())], stdout=log, stderr=log, env=_environment(self.folder)
             )
 
     def stop(self) -> None:
@@ -68,11 +69,11 @@ def adbd_path() -> Path:
 def running_adbd(folder: Path) -> Iterator[AdbDevice]:
     need(shutil.which("adb"), "there is no adb")
     need(adbd_path().exists(), "there is no adbd; scripts/get_adbd brings it")
-    need(_can_have_namespaces(), "this system gives no network namespace")
+    need(can_have_namespaces(), "this system gives no network namespace")
     folder.mkdir(parents=True)
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(
-            [*_unshare(), "sh", "-c", "ip link set lo up && exec adb nodaemon server"],
+            [*unshare(), "sh", "-c", "ip link set lo up && exec adb nodaemon server"],
             stdout=log, stderr=log, env=_environment(folder),
         )  # fmt: skip
     device = AdbDevice(folder, server)
@@ -96,18 +97,3 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _socket(folder: Path) -> Path:
     return folder / "adb.sock"
-
-
-def _unshare() -> list[str]:
-    return ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
-
-
-def _enter(pid: int) -> list[str]:
-    options = ["--net"] if os.geteuid() == 0 else ["--net", "--user", "--preserve-credentials"]
-    return ["nsenter", "--target", str(pid), *options, "--"]
-
-
-def _can_have_namespaces() -> bool:
-    if not shutil.which("unshare") or not shutil.which("nsenter") or not shutil.which("ip"):
-        return False
-    return subprocess.run([*_unshare(), "true"], capture_output=True, timeout=30).returncode == 0

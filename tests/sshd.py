@@ -1,6 +1,7 @@
 """A real OpenSSH server of the tests' own on the loopback interface, and a client configuration that finds it."""
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -21,26 +22,32 @@ HOST = "loopback"
 
 @dataclass
 class Sshd:
-    """Reached as `ssh:loopback` once `use` was called; everything of it lies in `folder`."""
+    """Reached as `ssh:loopback` once `use` was called; everything of it lies in `folder`.
+
+    Server and client are started through `launcher`, which may put both into another network.
+    """
 
     folder: Path
     port: int
+    launcher: tuple[str, ...] = ()
     process: "subprocess.Popen[bytes] | None" = None
 
     def start(self) -> None:
         server = shutil.which("sshd") or "/usr/sbin/sshd"
+        log = self.folder / "sshd.log"
+        log.touch()
+        before = log.stat().st_size
         # sshd wants to be called by its full path; -D keeps it in the foreground, in a group that can be ended at once.
         self.process = subprocess.Popen(
-            [server, "-D", "-f", str(self.folder / "sshd_config"), "-E", str(self.folder / "sshd.log")],
+            [*self.launcher, server, "-D", "-f", str(self.folder / "sshd_config"), "-E", str(log)],
             start_new_session=True,
         )
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
+            if b"Server listening" in log.read_bytes()[before:]:
+                return
             time.sleep(0.05)
-        raise AssertionError((self.folder / "sshd.log").read_text())
+        raise AssertionError(log.read_text())
 
     def stop(self) -> None:
         """Ends the server and every connection of it, as a pulled cable would."""
@@ -61,7 +68,7 @@ class Sshd:
 
 
 @contextmanager
-def running_sshd(folder: Path) -> Iterator[Sshd]:
+def running_sshd(folder: Path, launcher: tuple[str, ...] = ()) -> Iterator[Sshd]:
     need(shutil.which("sshd") or Path("/usr/sbin/sshd").exists(), "there is no sshd (Debian: openssh-server)")
     need(shutil.which("ssh"), "there is no ssh")
     folder.mkdir(parents=True)
@@ -69,7 +76,7 @@ def running_sshd(folder: Path) -> Iterator[Sshd]:
     # Where sshd confines itself before a user is known; the package's own service makes it at boot.
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
-    server = Sshd(folder, _free_port())
+    server = Sshd(folder, _free_port(), launcher)
     _write_configuration(server)
     server.start()
     try:
@@ -98,7 +105,8 @@ def _write_configuration(server: Sshd) -> None:
     )
     wrapper = folder / "bin" / "ssh"
     wrapper.parent.mkdir()
-    wrapper.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F "{folder}/ssh_config" "$@"\n')
+    client = shlex.join([*server.launcher, shutil.which("ssh") or "ssh", "-F", f"{folder}/ssh_config"])
+    wrapper.write_text(f'#!/bin/sh\nexec {client} "$@"\n')
     wrapper.chmod(0o755)
 
 

@@ -16,7 +16,8 @@ import pytest
 from etprof.core.errors import DependencyError, TraceError, UsageError
 from etprof.core.plan import Experiment, Plan, Schedule
 from etprof.core.report import Verdict
-from etprof.core.run import Session
+from etprof.core.run import DeviceInfo, Session
+from etprof.devices.emulated import EmulatedDevice
 from etprof.pipeline import analyze, compare, default_plan, local_device, replay, run_plan, select_experiments, validate
 from etprof.runner.cpu_features import present_features
 from etprof.runner.toolchain import compiler_path
@@ -31,7 +32,9 @@ ROOT = Path(__file__).parents[1]
 def real_run(toy_cnn: Path) -> Session:
     """toy_cnn with this CPU's best extension hidden and shown, by the native runner."""
     need(compiler_path(), "there is no C++ compiler")
-    plan = default_plan(toy_cnn / "toy_cnn_xnnpack_fp32.pte", None, Schedule(max_blocks=20, time_budget_s=60.0))
+    # Six rounds on a quiet machine; a busy one needs more.
+    schedule = Schedule(max_blocks=40, time_budget_s=150.0)
+    plan = default_plan(toy_cnn / "toy_cnn_xnnpack_fp32.pte", None, schedule)
     device, note = local_device("native")
     assert note == ""
     return run_plan(plan, device, Witness(), command="etprof profile toy_cnn_xnnpack_fp32.pte")
@@ -88,6 +91,23 @@ def test_the_python_runner_is_used_when_asked_for_and_said(toy_cnn: Path, tmp_pa
     session = run_plan(plan, device, Witness(), command="test", notes=(note,))
     assert {r.runner for r in session.results} == {"python"}
     assert any("Python runner" in f.message for f in analyze(tmp_path / "run").findings)
+
+
+def test_the_default_plan_is_for_the_devices_cpu_and_short_where_times_mean_nothing() -> None:
+    info = DeviceInfo("emulated", "Linux", "arm64", "", 2, ("sme", "sme2"), times_are_real=False)
+    device = EmulatedDevice(lambda _: [], info)
+    plan = default_plan(Path("out_toy_cnn/artifacts/toy.pte"), None, Schedule(max_blocks=20), device)
+    assert plan.output_root == Path("out_toy_cnn/runs/emulated")
+    assert [(e.name, "sme2" in e.hide_isa) for e in plan.experiments] == [
+        ("emulated_sme2_off", True),
+        ("emulated_sme2_on", False),
+    ]
+    assert {(e.runs, e.traced_runs, e.warmup.maximum) for e in plan.experiments} == {(1, 1, 0)}
+    assert (plan.schedule.blocks, plan.schedule.max_blocks) == (1, 1)
+    real = default_plan(
+        Path("toy.pte"), None, Schedule(max_blocks=20), EmulatedDevice(lambda _: [], replace(info, times_are_real=True))
+    )
+    assert (real.experiments[0].runs, real.schedule.max_blocks) == (20, 20)
 
 
 def test_a_replay_gives_the_recorded_numbers_without_a_runtime(tmp_path: Path) -> None:

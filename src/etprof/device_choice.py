@@ -1,11 +1,13 @@
 """Turns the text after `--device` into a device that is ready to run blocks, and cleans up after it."""
 
+import hashlib
 import os
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from etprof.core.errors import DeviceError, EtprofError, UsageError
@@ -37,6 +39,7 @@ from etprof.runner.cpu_features import parse_x86_flags, read_cpu_model
 from etprof.runner.cross import resolve_parts
 from etprof.runner.isa import ARM64_LINUX_HWCAPS
 from etprof.runner.stock import build_stock_command, identify_runner
+from etprof.store.digest import file_sha256
 
 _TARGETS = {"arm64": "linux-arm64", "x86_64": "linux-x86_64"}
 _DIAGNOSTICS_TIMEOUT_S = 60.0
@@ -53,6 +56,7 @@ class DeviceRequest:
     folder: str = ""
     emulator: str = ""
     prepare: bool = False
+    keep: bool = False
     progress: Progress = field(default=lambda _: None)
     say_command: Progress = field(default=lambda _: None)
 
@@ -77,7 +81,9 @@ def open_device(request: DeviceRequest) -> AbstractContextManager[OpenDevice]:
     if request.kind != "local" and request.runner != "auto":
         raise UsageError("--runner is for this machine.", hint="Elsewhere our own runner is used, or `runner_path`.")
     is_remote = request.kind in ("android", "ssh")
-    for option, value in (("--device-folder", request.folder), ("--prepare", request.prepare)):
+    for option, value in (
+        ("--device-folder", request.folder), ("--prepare", request.prepare), ("--keep-on-device", request.keep),
+    ):  # fmt: skip
         if value and not is_remote:
             raise UsageError(f"{option} is for android and ssh devices.", hint=f"Leave out {option}.")
     if request.emulator and request.kind == "local":
@@ -159,12 +165,18 @@ def _open_remote(shell: RemoteShell, platform: str, parent: str, request: Device
         with prepared(shell, request.prepare, request.progress) as notes:
             yield OpenDevice(device, notes)
     finally:
-        _clean_up(shell, folder, request.progress)
+        _clean_up(shell, folder, request)
 
 
-def _clean_up(shell: RemoteShell, folder: RemoteFolder, progress: Progress) -> None:
+def _clean_up(shell: RemoteShell, folder: RemoteFolder, request: DeviceRequest) -> None:
+    progress = request.progress
     try:
-        folder.remove()
+        if request.keep:
+            folder.leave()
+            where = f" --device-folder {shlex.quote(request.folder)}" if request.folder else ""
+            progress(f"{folder.path} stays on the device; remove it: etprof devices {shell.name} --clean{where}")
+        else:
+            folder.remove()
     except DeviceError as error:
         # Whatever ended the run is the news; that the device is gone must not hide it.
         progress(f"{folder.path} may still be on {shell.name}; the next run there removes it. {error.message}")
@@ -188,16 +200,24 @@ def _commands(bundle: Bundle | None, prefix: tuple[str, ...], say: Progress) -> 
         say(shlex.join([*job.block.experiment.launcher, *command.arguments]))
         return command
 
+    @cache
+    def theirs(path: Path) -> tuple[dict[str, Path], str]:
+        """A runner and the libraries beside it, in a folder named after their bytes: two runners never share one."""
+        files = {p.name: p for p in sorted(path.parent.glob("*.so*"))} | {"runner": path}
+        content = "".join(f"{name} {file_sha256(file)}\n" for name, file in files.items())
+        folder = f"named-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+        return {f"{folder}/{name}": file for name, file in files.items()}, folder
+
     def choose(job: Job) -> RemoteCommand:
         path = job.block.experiment.runner_path
         if path is None:
             assert bundle is not None  # it is left out only where every experiment names a runner
             return RemoteCommand((*prefix, *bundle.command("runner"), *runner_flags(job)), ours)
         named = identify_runner(path)
-        beside = {f"named/{p.name}": p for p in sorted(path.parent.glob("*.so*"))} | {"named/runner": path}
-        here = replace(named, path=Path("named/runner"))
+        files, folder = theirs(path)
+        here = replace(named, path=Path(folder, "runner"))
         flags = runner_flags(job) if named.is_ours else build_stock_command(here, job)[1:]
-        return RemoteCommand(("env", "LD_LIBRARY_PATH=named", *prefix, "named/runner", *flags), beside)
+        return RemoteCommand(("env", f"LD_LIBRARY_PATH={folder}", *prefix, f"{folder}/runner", *flags), files)
 
     return command_for
 
@@ -249,6 +269,26 @@ class Reachable:
 def list_devices(names: tuple[str, ...] = ()) -> list[Reachable]:
     """The devices named, or all that can be found: this machine, the emulator, and what adb sees."""
     return [_look_at(name) for name in names or _find_names()]
+
+
+def clean_device(request: DeviceRequest) -> str:
+    """Removes what `--keep-on-device` left on a device, as no run is using it; says which folder."""
+    if request.kind == "android":
+        return _clean_folder(android.open_shell(request.place), request.folder or android.FOLDER)
+    if request.kind != "ssh":
+        raise UsageError("--clean is for android and ssh devices.", hint="Name one: etprof devices ssh:HOST --clean.")
+    shell = ssh.open_shell(request.place)
+    try:
+        return _clean_folder(shell, request.folder or ssh.FOLDER)
+    finally:
+        shell.close()
+
+
+def _clean_folder(shell: RemoteShell, parent: str) -> str:
+    folder = RemoteFolder(shell, parent, lambda _: None)
+    folder.make()
+    folder.remove()
+    return f"{folder.path} is gone from {shell.name}"
 
 
 def _find_names() -> list[str]:

@@ -19,7 +19,7 @@ from etprof.analysis.sample_tracks import add_sample_tracks
 from etprof.analysis.sessions import compare_sessions
 from etprof.analysis.summary import ArmKey, build_report
 from etprof.core.errors import DependencyError, EtprofError, UsageError
-from etprof.core.plan import TRACE, Experiment, Pair, Plan, Schedule
+from etprof.core.plan import TRACE, Experiment, Pair, Plan, Schedule, Warmup
 from etprof.core.report import Report
 from etprof.core.run import DeviceInfo, Job, Session
 from etprof.devices.base import Device, runner_flags
@@ -119,18 +119,23 @@ def _python_command() -> tuple[str, ...]:
     return (sys.executable, "-c", _PYTHON_RUNNER)
 
 
-def default_plan(model: Path, output_root: Path | None, schedule: Schedule) -> Plan:
-    """The comparison to make here when nobody asked for one: this CPU's best extension hidden and shown."""
-    extension = best_extension(host_architecture(), present_features())
-    prefix = f"{local_platform()}_{extension.slug}"
-    hidden = Experiment(f"{prefix}_off", hide_isa=extension.hide_isa)
-    shown = Experiment(f"{prefix}_on")
+def default_plan(model: Path, output_root: Path | None, schedule: Schedule, device: Device | None = None) -> Plan:
+    """The comparison to make when nobody asked for one: the best extension of the device's CPU hidden and shown.
+
+    Without a device it is for this machine. Where times mean nothing, one short block of each arm shows what runs.
+    """
+    info = device.describe() if device else local_info()
+    platform_name = device.platform if device else local_platform()
+    extension = best_extension(info.architecture, info.features)
+    arm = Experiment("") if info.times_are_real else Experiment("", runs=1, traced_runs=1, warmup=Warmup(0, 0))
+    hidden = replace(arm, name=f"{platform_name}_{extension.slug}_off", hide_isa=extension.hide_isa)
+    shown = replace(arm, name=f"{platform_name}_{extension.slug}_on")
     return Plan(
         model=model,
-        output_root=output_root or run_folder(model, local_platform()),
+        output_root=output_root or run_folder(model, platform_name),
         experiments=(hidden, shown),
         pairs=(Pair(baseline=hidden.name, candidate=shown.name),),
-        schedule=schedule,
+        schedule=schedule if info.times_are_real else replace(schedule, blocks=1, max_blocks=1),
     )
 
 
@@ -275,7 +280,7 @@ def compare(baseline: Path, candidate: Path) -> Report:
     """Two finished runs in one report, with what keeps them from being a fair pair among its findings."""
     if baseline.resolve() == candidate.resolve():
         raise UsageError(f"{baseline} was given twice; a run cannot be compared with itself.")
-    folders = dict(zip(_short_labels(baseline, candidate), (baseline, candidate), strict=True))
+    folders = dict(zip(short_labels(baseline, candidate), (baseline, candidate), strict=True))
     return compare_sessions(
         {label: load_session(folder) for label, folder in folders.items()},
         {label: analyze(folder) for label, folder in folders.items()},
@@ -283,7 +288,7 @@ def compare(baseline: Path, candidate: Path) -> Report:
     )
 
 
-def _short_labels(one: Path, other: Path) -> tuple[str, str]:
+def short_labels(one: Path, other: Path) -> tuple[str, str]:
     """What tells two folders apart: their paths without the parts they share in front."""
     parts, others = list(one.resolve().parts), list(other.resolve().parts)
     while len(parts) > 1 and len(others) > 1 and parts[0] == others[0]:
@@ -301,7 +306,7 @@ def write_run_files(folder: Path, report: Report) -> None:
             statistics = {"schema_version": 1, **asdict(arm.latency), "samples_by_block": list_samples(results)}
             write_json(folder / robust_stats_path(arm.experiment, arm.threads), statistics)
         traces = [read_etdump(folder / r.etdump) for r in session.results_of(arm.experiment, arm.threads) if r.etdump]
-        if traces:
+        if traces and report.times_are_real:
             stem = f"{arm.experiment}_t{arm.threads}"
             write_timelines(folder / arm.experiment, stem, traces, model_id=session.plan.model.stem)
             write_statistics(folder / arm.experiment, stem, traces, nodes=find_nodes(traces[0], graph))

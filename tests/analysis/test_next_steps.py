@@ -35,8 +35,18 @@ def test_no_step_claims_more_than_the_whole_inference(tmp_path: Path) -> None:
     assert all(0 < step.saves_ms <= whole and 0 < step.share <= 1 for step in report.next_steps)
 
 
-def test_without_a_pair_every_arm_is_to_be_improved(tmp_path: Path) -> None:
+def test_without_a_pair_a_single_arm_is_to_be_improved(tmp_path: Path) -> None:
     assert {step.arm for step in one_arm(tmp_path).next_steps} == {"off, 1 thread"}
+
+
+def test_without_a_pair_no_step_is_told_for_the_arm_that_hides_features_nor_for_a_sampled_twin(tmp_path: Path) -> None:
+    off, on = a_report(tmp_path).arms
+    arms = [replace(off, features_hidden=("avx512f",)), on, replace(on, experiment="on_kernels", latency=None)]
+    assert {step.arm for step in find_next_steps(arms, ())} == {"on, 1 thread"}
+    # Where nothing was timed, what was sampled has to do; two thread counts are two arms.
+    untimed = [replace(arm, latency=None) for arm in (arms[0], on, replace(on, threads=4))]
+    steps = find_next_steps(untimed, ())
+    assert {step.arm for step in steps} == {"on, 1 thread", "on, 4 threads"}
 
 
 def test_without_a_trace_there_is_no_step(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from builders import a_session, paired_results
@@ -76,3 +77,11 @@ def test_an_arm_without_a_trace_still_has_its_latency() -> None:
     assert report.arms[0].latency is not None
     assert report.arms[0].categories == ()
     assert report.comparisons[0].bottleneck_before == ""
+
+
+def test_an_arm_of_which_no_block_ended_well_has_no_outputs_that_differ() -> None:
+    results = tuple(r for r in paired_results([4.0], [1.5]) if r.experiment == "off")
+    outputs = {("off", 1): (np.ones(2),)}
+    report = build_report(a_session(results=results), {}, outputs, title="t", created_at="now")
+    assert report.comparisons[0].output_difference is None
+    assert "outputs differ" not in {finding.kind for finding in report.findings}

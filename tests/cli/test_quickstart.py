@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from conftest import run_etprof
+from etprof.cli.main import main
+from etprof.devices.local import local_platform
 from etprof.runner.toolchain import compiler_path
 from parts import need
 
@@ -24,5 +26,21 @@ def test_quickstart_exports_runs_and_reports_and_can_be_repeated(tmp_path: Path)
     assert len(list(tmp_path.glob("out_toy_cnn/runs/*"))) == 2, "the first run moved aside"
 
 
-def test_quickstart_on_a_platform_this_is_not_is_refused() -> None:
-    assert "This machine is" in run_etprof("quickstart", "--platform", "android", expect=2)
+@pytest.mark.parametrize(
+    ("platform", "message"),
+    [
+        ("mac" if local_platform() == "linux" else "linux", f"This machine is {local_platform()}, not "),
+        ("windows", "There is no platform 'windows'."),
+    ],
+)
+def test_quickstart_on_a_platform_this_is_not_is_refused(platform: str, message: str) -> None:
+    assert message in run_etprof("quickstart", "--platform", platform, expect=2)
+
+
+def test_quickstart_needs_its_device_before_it_spends_time_on_an_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["quickstart", "--platform", "android", "--out", str(tmp_path / "out")]) == 1
+    assert "no adb" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -1,5 +1,8 @@
 """Finding the Android device: a real adb client and daemon, and every way in which there is none."""
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from etprof.cli.main import main
 from etprof.core.errors import DependencyError, DeviceError, UsageError
 from etprof.devices.android import AdbShell, Attached, list_attached, open_shell, parse_attached
 from etprof.devices.shell import ConnectionLostError, run_script
+from namespace import enter
 
 
 def test_without_adb_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -82,3 +86,25 @@ def test_etprof_devices_describes_what_is_attached(capsys: pytest.CaptureFixture
     assert "features:" in said
     assert main(["devices", "android:nowhere"]) == 1
     assert "There is no Android device nowhere." in capsys.readouterr().out
+
+
+def test_a_device_whose_owner_has_not_accepted_the_key_is_called_unauthorised(adbd: AdbDevice) -> None:
+    # The adb server is real; Debian's adbd lets everybody in, so that the device's refusal is played.
+    serial = "127.0.0.1:5599"
+    stubborn = Path(__file__).parents[1] / "stubborn_adbd.py"
+    with subprocess.Popen([*enter(adbd.server.pid), sys.executable, str(stubborn), "5599"]) as device:
+        try:
+            deadline = time.monotonic() + 20
+            while "unauthorized" not in adbd.adb("devices") and time.monotonic() < deadline:
+                adbd.adb("connect", serial)
+                time.sleep(0.1)
+            with pytest.raises(
+                DeviceError, match=f"The Android device {serial} is (unauthorized|authorizing)"
+            ) as raised:
+                open_shell(serial)
+            assert "accept this computer's key" in raised.value.hint
+            with pytest.raises(DeviceError, match=r"is (unauthorized|authorizing)") as raised:
+                run_script(AdbShell(serial), "true")
+            assert not isinstance(raised.value, ConnectionLostError)
+        finally:
+            device.kill()

@@ -1,6 +1,7 @@
 """From a plan to a report on real devices: emulated SME2, sshd on loopback, adbd in its own network namespace."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -49,14 +50,14 @@ def operators(run: Path, arm: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", DEVICES)
-def test_sme2_kernels_run_when_shown_and_only_then(
+def test_sme2_kernels_are_sampled_when_shown_and_only_then(
     kind: str, request: pytest.FixtureRequest, emulator: str, toy_cnn: Path, tmp_path: Path, device_folder: Path
 ) -> None:
     for daemon in {"ssh": ["sshd"], "android": ["adbd"]}.get(kind, []):
         request.getfixturevalue(daemon)
     plan, run = write_plan(tmp_path, toy_cnn / "toy_cnn_xnnpack_fp32.pte", ["sme", "sme2"])
     where = [] if kind == "emulated" else ["--device-folder", str(device_folder)]
-    said = run_etprof("run", "--config", str(plan), *DEVICES[kind](emulator), *where)
+    said = run_etprof("run", "--config", str(plan), "--kernels", *DEVICES[kind](emulator), *where)
 
     session = load_session(run)
     assert {"sme", "sme2"} <= set(session.device.features)
@@ -67,12 +68,30 @@ def test_sme2_kernels_run_when_shown_and_only_then(
     assert list(device_folder.iterdir()) == []
 
     report = json.loads((run / "analysis_summary.json").read_text())
-    assert [arm["latency"] for arm in report["arms"]] == [None, None]
+    assert [arm["latency"] for arm in report["arms"]] == [None] * 4
+    _check_evidence(report)
     assert [comparison["speedup"] for comparison in report["comparisons"]] == [None]
     assert report["comparisons"][0]["output_difference"] < 1e-5
     for text in (said, *(p.read_text() for p in (run / "report.md", run / "report.html", run / "report.csv"))):
         assert "emulated: times not meaningful" in text
+    for text in (said, *((run / name).read_text() for name in ("report.md", "report.html"))):
+        assert re.search(r"SME2 executed: yes, in \d of 6 Convolution/GEMM operators, \d+% of\s+their\s+samples", text)
+        assert re.search(r"SME2 executed: no, in none of 6", text)
     assert "median" not in "".join(line for line in said.splitlines() if line.startswith("block "))
+
+
+def _check_evidence(report: dict[str, Any]) -> None:
+    """SME2 executed in the on arm, by samples of its operators; in the off arm not one sample met it."""
+    arms = {arm["experiment"]: arm["evidence"] for arm in report["arms"]}
+    assert (arms["on"], arms["off"]) == (None, None)
+    on, off = arms["on_kernels"], arms["off_kernels"]
+    proven = [row for row in on["operators"] if row["executed"] == "yes" and row["samples"] > 40]
+    assert {row["category"] for row in proven} == {"Convolution", "GEMM"}
+    assert all(any("sme2_mopa" in kernel["name"] for kernel in row["kernels"]) for row in proven)
+    assert all(row["instructions"]["SME"] > 0 for row in proven)
+    assert (on["shown"], off["shown"], off["stray"]) == (True, False, 0)
+    assert off["samples"] > 100
+    assert not any("SME" in row["instructions"] or row["executed"] == "yes" for row in off["operators"])
 
 
 @pytest.mark.usefixtures("sshd")

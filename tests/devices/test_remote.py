@@ -287,6 +287,19 @@ def test_too_little_room_is_told_before_anything_is_pushed(
         assert not (Path(device.folder.path) / "model.pte").exists()
 
 
+def test_a_file_that_finds_no_room_although_some_was_promised_says_so_and_leaves_nothing(
+    shell: RemoteShell, tmp_path: Path, device_folder: Path
+) -> None:
+    with mounted(device_folder, "size=64m,nr_inodes=5"):
+        with (
+            pytest.raises(DeviceError, match=r"could not be written to .*No space left") as raised,
+            scripted_remote(shell, device_folder) as device,
+        ):
+            device.run(a_job(tmp_path))
+        assert "Free some space" in raised.value.hint
+        assert list(device_folder.iterdir()) == []
+
+
 def test_a_folder_that_fills_up_during_a_block_fails_the_block_only(
     shell: RemoteShell, tmp_path: Path, device_folder: Path
 ) -> None:

@@ -1,6 +1,9 @@
 """Reaching a machine by ssh: a real server and client, and every way in which they do not meet."""
 
+import os
+import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,8 @@ import pytest
 from etprof.core.errors import DependencyError, DeviceError, UsageError
 from etprof.devices.shell import ConnectionLostError, run_script
 from etprof.devices.ssh import open_shell
-from sshd import HOST, Sshd
+from parts import need
+from sshd import HOST, Sshd, running_sshd
 
 
 def test_scripts_share_one_connection(sshd: Sshd) -> None:
@@ -76,3 +80,39 @@ def test_nothing_is_left_of_a_connection(sshd: Sshd) -> None:
     shell.close()
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, timeout=30).stdout
     assert str(shell.folder) not in running
+
+
+def test_a_jump_host_of_the_configuration_is_used(sshd: Sshd, tmp_path: Path) -> None:
+    with running_sshd(tmp_path / "jump") as jump:
+        ours, theirs = (server.folder / "ssh_config" for server in (sshd, jump))
+        ours.write_text(f"Match originalhost {HOST}\n  ProxyJump jump\n{ours.read_text()}")
+        ours.write_text(ours.read_text() + theirs.read_text().replace(f"Host {HOST}\n", "Host jump\n", 1))
+        known = sshd.folder / "known_hosts"
+        known.write_text(known.read_text() + (jump.folder / "known_hosts").read_text())
+        shell = open_shell(HOST)
+        try:
+            assert run_script(shell, "echo $((40 + 2))").text.strip() == "42"
+        finally:
+            shell.close()
+        for server in (sshd, jump):
+            assert (server.folder / "sshd.log").read_text().count("Accepted publickey") == 1
+
+
+def test_a_key_that_only_the_agent_has_is_enough(sshd: Sshd, tmp_path: Path) -> None:
+    need(shutil.which("ssh-agent"), "there is no ssh-agent")
+    socket, key, config = tmp_path / "agent", sshd.folder / "user_key", sshd.folder / "ssh_config"
+    with subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL) as agent:
+        try:
+            deadline = time.monotonic() + 10
+            while not socket.exists() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            environment = {**os.environ, "SSH_AUTH_SOCK": str(socket)}
+            subprocess.run(["ssh-add", "-q", str(key)], env=environment, check=True, timeout=30)
+            key.unlink()
+            text = config.read_text().replace("IdentityAgent none", f"IdentityAgent {socket}")
+            config.write_text(text.replace(f"  IdentityFile {key}\n  IdentitiesOnly yes\n", ""))
+            shell = open_shell(HOST)
+            assert run_script(shell, "true").exit_code == 0
+            shell.close()
+        finally:
+            agent.kill()

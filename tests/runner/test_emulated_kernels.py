@@ -53,7 +53,7 @@ def prove(command: Sequence[str], model: Path, folder: Path, *flags: str) -> Ker
     path = folder / "block.kernels"
     block = run_block(
         command, model, folder, "--num_executions", "1", "--traced_executions", "2",
-        "--kernel_samples", str(path), "--sample_ms", "1200", *flags,
+        "--kernel_samples", str(path), "--sample_ms", "1200", "--sample_rate", "4000", *flags,
     )  # fmt: skip
     assert block.exit_code == 0, block.stderr
     return build_evidence(
@@ -77,15 +77,18 @@ def test_sme2_kernels_execute_when_shown_and_none_when_hidden(
     assert "SME2 executed: yes" in shown.verdict
     assert shown.compiled_in is not None
     assert len(shown.compiled_in) > 20
+    told = set()
     for row in shown.operators:
         kind = row.name.split(")")[1].split("#")[0].strip() if ")" in row.name else ""
         if row.category in COMPUTE and row.samples > 40 and kind in EXPECTED[name]:
+            told.add(kind)
             expected = Executed.YES if EXPECTED[name][kind] else Executed.NO
             assert (row.name, row.executed) == (row.name, expected)
             assert any("sme2" in kernel.name for kernel in row.kernels) is EXPECTED[name][kind]
             rule = find_rule(row.name, "SME", "1.5.1")
             assert rule is not None
             assert rule.covered is EXPECTED[name][kind]
+    assert told == set(EXPECTED[name])
     assert "SME2 executed: no" in hidden.verdict
     assert hidden.stray == 0
     assert not any("sme" in kernel.name for row in hidden.operators for kernel in row.kernels)

@@ -23,29 +23,68 @@ executor runner 4713 81234.569890: 7f21c0ee00 xnn_f32_dwconv_minmax_ukernel_9p8c
  4713 81234.570890: ffff800010 __schedule ([kernel.kallsyms])
  4713 81234.571890: 7f21c0ff00 [unknown] (/opt/lib/libxnn.so)
 """
-SIMPLEPERF = f"""
+# As `simpleperf report-sample --show-callchain` prints it: one record after the other, hexadecimal without 0x.
+SIMPLEPERF = f"""context_switch:
+  switch_on: true
+  time: 123216683330000
+  thread_id: 28287
 sample:
   event_type: cpu-cycles
-  time: 1000
+  time: 123216683338189
   event_count: 250000
-  thread_id: 12
+  thread_id: 28287
   thread_name: executor_runner
-  vaddr_in_file: 5ab0
-  file: /data/local/tmp/libxnn.so
+  vaddr_in_file: 5ab0c4
+  file: /data/local/tmp/etprof-1/libxnn.so
   symbol: {MOPA}
+  execution_type: native_method
   callchain:
-    vaddr_in_file: 1
-    file: /data/local/tmp/runner
+    vaddr_in_file: 1644a0
+    file: /data/local/tmp/etprof-1/libxnn.so
+    symbol: xnn_compute_gemm(void*, unsigned long)
+    execution_type: native_method
+    vaddr_in_file: c6cae
+    file: /data/local/tmp/etprof-1/runner
     symbol: main
-
+    execution_type: native_method
 sample:
   event_type: cpu-cycles
-  time: 2000
+  time: 123216684338189
   event_count: 250000
-  thread_id: 13
+  thread_id: 28290
+  thread_name: executor_runner
   vaddr_in_file: 5ac0
-  file: /data/local/tmp/libxnn.so
-  symbol: libxnn.so[+5ac0]
+  file: /data/local/tmp/etprof-1/libxnn.so
+  symbol: *libxnn.so[+5ac0]
+sample:
+  event_type: cpu-cycles
+  time: 123216685338189
+  event_count: 250000
+  thread_id: 28290
+  thread_name: executor_runner
+  vaddr_in_file: ffffffe5a1e3c094
+  file: [kernel.kallsyms]
+  symbol: [kernel.kallsyms][+ffffffe5a1e3c094]
+context_switch:
+  switch_on: false
+  time: 123216686000000
+  thread_id: 28290
+lost_situation:
+  sample_count: 3
+  lost_count: 2
+"""
+# As the NDK's report_sample.py and `perf script` of a recording with call chains print it.
+CHAINS = f"""# ========
+# arch : arm64
+# ========
+#
+executor_runner\t28287/28290 [006] 123216.683338: 250000 cpu-cycles:
+\t      7a3c5ab0c4 {MOPA} (/data/local/tmp/libxnn.so)
+\t      7a3c1644a0 xnn_compute_gemm(void*, unsigned long) (/data/local/tmp/libxnn.so)
+
+executor runner  28287 123216.684338:     250000 cpu-cycles:\x20
+\t      7a3c5ac0c8 xnn_f32_dwconv_minmax_ukernel_9p8c__neon+0x48 (/data/local/tmp/libxnn.so)
+
 """
 
 
@@ -70,18 +109,23 @@ def test_code_is_read_from_the_files_that_perf_names(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_real_recording_of_perf_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("chains", [False, True], ids=["flat", "call chains"])
+def test_a_real_recording_of_perf_is_read(tmp_path: Path, chains: bool) -> None:
     need(shutil.which("perf"), "there is no perf")
     data = tmp_path / "perf.data"
     busy = [sys.executable, "-c", "import zlib; [zlib.compress(bytes(10**6)) for _ in range(60)]"]
-    record = ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1000", "-o", str(data), *busy]
+    how = ["-g"] if chains else []
+    record = ["perf", "record", "-q", *how, "-e", "cpu-clock", "-F", "1000", "-o", str(data), *busy]
     done = subprocess.run(record, capture_output=True, text=True, timeout=60)
     need(done.returncode == 0, f"perf may not record here: {done.stderr.strip()[-200:]}")
-    command = ["perf", "script", "-i", str(data), "--show-mmap-events", "-F", "tid,time,ip,sym,dso"]
+    fields = [] if chains else ["-F", "tid,time,ip,sym,dso"]
+    command = ["perf", "script", "-i", str(data), "--show-mmap-events", *fields]
     text = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
     found = read_perf_script(read(tmp_path, text), "x86_64" if platform.machine() == "x86_64" else "arm64")
     assert len(found) > 20
-    assert any(place.code for place in found.locations)
+    assert any("libz" in name for name in found.libraries)
+    # With call chains perf prints places within a file, for which its mappings say nothing.
+    assert chains or any(place.code for place in found.locations)
 
 
 def test_perf_lines_of_either_form_are_read(tmp_path: Path) -> None:
@@ -95,8 +139,21 @@ def test_perf_lines_of_either_form_are_read(tmp_path: Path) -> None:
 
 def test_simpleperf_samples_keep_their_innermost_frame(tmp_path: Path) -> None:
     found = read_perf_script(read(tmp_path, SIMPLEPERF), "arm64")
-    assert [found.locations[i].symbol for i in found.location.tolist()] == [MOPA, ""]
-    assert (found.threads, found.time_ns.tolist()) == ((12, 13), [1000, 2000])
+    places = [found.locations[i] for i in found.location.tolist()]
+    assert [place.symbol for place in places] == [MOPA, "", ""]
+    assert [place.in_system for place in places] == [False, False, True]
+    assert (places[0].offset, found.libraries) == (0x5AB0C4, ("libxnn.so", "[kernel.kallsyms]"))
+    assert found.threads == (28287, 28290)
+    assert found.time_ns.tolist() == [123216683338189, 123216684338189, 123216685338189]
+    assert found.dropped == 2
+
+
+def test_frames_below_their_sample_count_once(tmp_path: Path) -> None:
+    found = read_perf_script(read(tmp_path, CHAINS), "arm64")
+    names = [found.locations[i].symbol for i in found.location.tolist()]
+    assert names == [MOPA, "xnn_f32_dwconv_minmax_ukernel_9p8c__neon"]
+    assert found.threads == (28290, 28287)
+    assert found.time_ns.tolist() == [123216683338000, 123216684338000]
 
 
 def test_an_imported_recording_tells_by_names(tmp_path: Path) -> None:

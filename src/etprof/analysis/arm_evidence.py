@@ -32,6 +32,7 @@ def _build(session: Session, key: ArmKey, blocks: Sequence[SampledBlock]) -> Ker
         seen=result.features_seen,
         hidden=result.features_hidden,
         version=result.executorch_version,
+        times_are_real=session.device.times_are_real,
     )
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from etprof.analysis.device_changes import find_device_changes
 from etprof.core.plan import SEQUENTIAL
 from etprof.core.report import ArmReport, Comparison, Finding
-from etprof.core.run import BlockResult, Session
+from etprof.core.run import NO_TIMES, BlockResult, Session
 from etprof.core.units import format_ms, format_percent, format_ratio
 
 _WIDE_SPREAD = 0.05
@@ -149,7 +149,7 @@ def _machine_doubts(arm: ArmReport, results: Sequence[BlockResult]) -> Iterable[
 
 def _emulation(session: Session) -> Iterable[Finding]:
     if not session.device.times_are_real:
-        yield Finding("emulated", "emulated: times not meaningful.", "Measure latency on a real CPU.")
+        yield Finding("emulated", f"{NO_TIMES}.", "Measure latency on a real CPU.")
 
 
 def _drift(medians: NDArray[np.float64]) -> float:

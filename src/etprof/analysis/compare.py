@@ -119,16 +119,19 @@ def judge(speedup: Interval | None, noise_floor: float | None, pairs: int) -> tu
         widest = max(speedup.high, 1 / speedup.low) - 1
         if widest <= max(noise_floor, 0.02):
             return Verdict.NO_DIFFERENCE, "the whole interval lies within the noise of this machine"
-        return Verdict.INCONCLUSIVE, f"the interval includes 1; {_more_pairs(speedup, pairs)}"
+        return Verdict.INCONCLUSIVE, f"the interval includes 1; {more_blocks(speedup, pairs)}"
     if effect <= noise_floor:
         return Verdict.NO_DIFFERENCE, "an arm compared with itself differs as much"
     verdict = Verdict.FASTER if speedup.value > 1 else Verdict.SLOWER
     return verdict, "the interval excludes 1 and the difference is beyond the noise of this machine"
 
 
-def _more_pairs(speedup: Interval, pairs: int) -> str:
-    """How many more blocks would decide it, were the estimate right: the interval shrinks with the root of pairs."""
-    effect = abs(log(speedup.value))
+def more_blocks(speedup: Interval, pairs: int, threshold: float = 1.0) -> str:
+    """How many more blocks would tell the speed-up from the threshold, were the estimate right.
+
+    The interval shrinks with the root of pairs.
+    """
+    effect = abs(log(speedup.value / threshold))
     half_width = (log(speedup.high) - log(speedup.low)) / 2
     if effect < half_width / 10:
         return "no number of blocks in reach would decide it"

@@ -28,8 +28,12 @@ def build_evidence(
     seen: Collection[str] = (),
     hidden: Collection[str] = (),
     version: str = "",
+    times_are_real: bool = True,
 ) -> KernelEvidence:
-    """The evidence of all sampled blocks of an arm; `version` is that of the ExecuTorch which ran."""
+    """The evidence of all sampled blocks of an arm; `version` is that of the ExecuTorch which ran.
+
+    Samples stand for time only where times are real; under emulation they are counted and no more.
+    """
     first = blocks[0][0]
     extension, shown = find_extension(first.architecture, seen, hidden)
     counts = count_samples(blocks, extension.classes)
@@ -53,12 +57,12 @@ def build_evidence(
         sampled_threads=len(first.threads),
         operators=operators,
         share=share,
-        verdict=write_verdict(extension.label, compute, share),
+        verdict=write_verdict(extension.label, compute, share, "time" if times_are_real else "samples"),
     )
 
 
-def write_verdict(label: str, compute: Sequence[OperatorKernels], share: Interval | None) -> str:
-    """The whole answer in one line."""
+def write_verdict(label: str, compute: Sequence[OperatorKernels], share: Interval | None, of: str) -> str:
+    """The whole answer in one line; `of` is what samples stand for."""
     samples = sum(row.samples for row in compute)
     executed = sum(row.executed is Executed.YES for row in compute)
     open_ones = sum(row.executed in (Executed.UNCLEAR, Executed.UNSEEN) for row in compute)
@@ -72,7 +76,7 @@ def write_verdict(label: str, compute: Sequence[OperatorKernels], share: Interva
     if executed:
         return (
             f"{label} executed: yes, in {executed} of {len(compute)} {kinds} operators, "
-            f"{share.value:.0%} of their time ({interval}{also})."
+            f"{share.value:.0%} of their {of} ({interval}{also})."
         )
     if share.high > _AT_MOST:
         return f"{label} executed: not seen, but {samples:,} samples in {len(compute)} {kinds} operators are no proof."

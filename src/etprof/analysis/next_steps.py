@@ -9,6 +9,7 @@ from etprof.core.report import (
     Comparison,
     NextStep,
     OperatorRow,
+    arms_to_improve,
 )
 from etprof.core.units import format_ms, format_ratio
 
@@ -20,20 +21,15 @@ _LEFT_BEHIND = 1.1
 
 
 def find_next_steps(arms: Sequence[ArmReport], comparisons: Sequence[Comparison]) -> tuple[NextStep, ...]:
-    """The largest gain first. The candidates of the comparisons are what is to be improved, or else every arm."""
+    """The largest gain first."""
     steps: list[NextStep] = []
-    for arm in _arms_to_improve(arms, comparisons):
+    for arm in arms_to_improve(arms, comparisons):
         steps += _steps_of(arm)
         for comparison in comparisons:
             if (comparison.candidate, comparison.threads) == (arm.experiment, arm.threads):
                 steps += _left_behind(arm, comparison)
     worthwhile = [step for step in steps if step.share >= _WORTHWHILE]
     return tuple(sorted(worthwhile, key=lambda step: -step.saves_ms)[:_MOST])
-
-
-def _arms_to_improve(arms: Sequence[ArmReport], comparisons: Sequence[Comparison]) -> list[ArmReport]:
-    candidates = {(c.candidate, c.threads) for c in comparisons}
-    return [arm for arm in arms if not candidates or (arm.experiment, arm.threads) in candidates]
 
 
 def _steps_of(arm: ArmReport) -> Iterator[NextStep]:

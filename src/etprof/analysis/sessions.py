@@ -7,7 +7,7 @@ from etprof.analysis.category_shift import build_category_shifts, find_bottlenec
 from etprof.analysis.compare import estimate_unpaired_speedup, judge, measure_noise_floor
 from etprof.core.errors import UsageError
 from etprof.core.report import ArmReport, Comparison, Finding, Report
-from etprof.core.run import Session
+from etprof.core.run import NO_TIMES, Session
 
 
 def compare_sessions(sessions: Mapping[str, Session], reports: Mapping[str, Report], *, title: str) -> Report:
@@ -15,7 +15,7 @@ def compare_sessions(sessions: Mapping[str, Session], reports: Mapping[str, Repo
     (before_label, before), (after_label, after) = sessions.items()
     for label, session in sessions.items():
         if not session.device.times_are_real:
-            raise UsageError(f"{label} was emulated: its times mean nothing and cannot be compared.")
+            raise UsageError(f"{label} cannot be compared; {NO_TIMES}.", hint="Compare runs of a real CPU.")
     ours = {(arm.experiment, arm.threads): arm for arm in reports[before_label].arms if arm.latency}
     theirs = {(arm.experiment, arm.threads): arm for arm in reports[after_label].arms if arm.latency}
     shared = [key for key in ours if key in theirs]
@@ -31,12 +31,12 @@ def compare_sessions(sessions: Mapping[str, Session], reports: Mapping[str, Repo
         created_at=reports[after_label].created_at,
         context={**_prefixed(before_label, reports), **_prefixed(after_label, reports)},
         arms=tuple(arm for pair in arms for arm in pair),
-        comparisons=tuple(_compare(b, c, before.plan.schedule.seed) for b, c in arms),
-        findings=(*_differences(before_label, before, after_label, after), *_left_out(ours, theirs)),
+        comparisons=tuple(compare_arms(b, c, before.plan.schedule.seed) for b, c in arms),
+        findings=(*list_differences(before_label, before, after_label, after), *_left_out(ours, theirs)),
     )
 
 
-def _compare(baseline: ArmReport, candidate: ArmReport, seed: int) -> Comparison:
+def compare_arms(baseline: ArmReport, candidate: ArmReport, seed: int) -> Comparison:
     before = baseline.latency.block_medians_ms if baseline.latency else ()
     after = candidate.latency.block_medians_ms if candidate.latency else ()
     speedup = estimate_unpaired_speedup(before, after, seed)
@@ -58,7 +58,7 @@ def _compare(baseline: ArmReport, candidate: ArmReport, seed: int) -> Comparison
     )
 
 
-def _differences(before_label: str, before: Session, after_label: str, after: Session) -> list[Finding]:
+def list_differences(before_label: str, before: Session, after_label: str, after: Session) -> list[Finding]:
     findings = [
         Finding(
             "not interleaved",

@@ -101,6 +101,7 @@ def _build_comparison(
     speedup = estimate_speedup(ratios, seed)
     noise_floor = measure_noise_floor([block_medians_ms(ours), block_medians_ms(theirs)], seed)
     verdict, reason = judge(speedup, noise_floor, len(ratios))
+    known = [outputs.get((arm.experiment, arm.threads)) for arm in (baseline, candidate)]
     return Comparison(
         baseline=baseline.experiment,
         candidate=candidate.experiment,
@@ -113,10 +114,8 @@ def _build_comparison(
         categories=build_category_shifts(baseline, candidate),
         bottleneck_before=find_bottleneck(baseline),
         bottleneck_after=find_bottleneck(candidate),
-        output_difference=relative_difference(
-            outputs.get((baseline.experiment, baseline.threads), ()),
-            outputs.get((candidate.experiment, candidate.threads), ()),
-        ),
+        # An arm of which no block ended well has no outputs that could differ.
+        output_difference=None if known[0] is None or known[1] is None else relative_difference(known[0], known[1]),
         operators=_list_changes(baseline, candidate),
     )
 

@@ -34,7 +34,7 @@ def command(
     if list_rules:
         _print_rules(table)
     if traces or not (name or list_rules):
-        _print_classes(read_input(traces or (), rules))
+        _print_classes(read_input(traces or (), rules).require_times())
 
 
 def _print_rules(rules: tuple["Rule", ...]) -> None:

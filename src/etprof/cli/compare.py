@@ -14,8 +14,8 @@ def command(
     output: Annotated[Path | None, typer.Option("--out", help="Write the comparison there as Markdown too.")] = None,
 ) -> None:
     """Compare two finished runs: same statistics, and a warning for everything that differs."""
-    from etprof.cli.report import write_format
     from etprof.pipeline import compare
+    from etprof.report_files import write_format
     from etprof.reports import FORMATS
 
     report = compare(baseline, candidate)

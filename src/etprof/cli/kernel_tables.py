@@ -1,56 +1,99 @@
-"""What the samples of an arm prove, as lines and tables for a terminal."""
+"""What the samples of an arm prove, as lines and tables that are readable on a narrow terminal."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from etprof.core.report import KernelEvidence, OperatorKernels
+    from etprof.core.report import KernelEvidence, KernelUse, OperatorKernels
+
+_COMPUTE = ("Convolution", "GEMM")
+# Of other operators only those are shown that such a part of all samples fell into.
+_NOTABLE = 0.01
 
 
 def evidence_lines(evidence: "KernelEvidence") -> Iterator[str]:
     """The verdict, then the three levels apart: compiled in, selected, executed."""
     yield f"{evidence.experiment}, {evidence.threads} thread{'s' if evidence.threads != 1 else ''}: {evidence.verdict}"
-    compute = [row for row in evidence.operators if row.category in ("Convolution", "GEMM")]
+    compute = [row for row in evidence.operators if row.category in _COMPUTE]
     known = evidence.compiled_in
-    compiled = "not known, the libraries name no kernels" if known is None else f"{len(known)} kernels by name"
+    compiled = "not known, no kernel is named" if known is None else f"{len(known)} kernels by name"
     selected = sum(bool(row.selected) for row in compute)
     executed = sum(row.executed.value == "yes" for row in compute)
-    seen = "shown" if evidence.shown else "hidden"
-    yield (
-        f"  {evidence.extension} {seen}; compiled in: {compiled}; selected: a packed type in {selected} of "
-        f"{len(compute)} operators; executed: in {executed} of {len(compute)}"
-    )
-    yield (
-        f"  {evidence.samples} samples; threads sampled: {evidence.sampled_threads}; "
-        f"{evidence.waiting} more while waiting; {evidence.outside} outside of operators; "
-        f"{evidence.dropped} dropped; {evidence.overruns} ticks missed"
-    )
+    yield f"  {evidence.extension} was {'shown' if evidence.shown else 'hidden'}; compiled in: {compiled}"
+    yield f"  selected by a packed type: {selected} of {len(compute)} operators; executed: {executed} of {len(compute)}"
+    sampled = f"threads sampled: {evidence.sampled_threads}, outside of operators: {evidence.outside}"
+    yield f"  {evidence.samples} samples, {sampled}"
+    yield f"  more while waiting: {evidence.waiting}, dropped: {evidence.dropped}, ticks missed: {evidence.overruns}"
 
 
-def evidence_table(evidence: "KernelEvidence", limit: int | None) -> Table:
-    table = Table("operator", f"{evidence.extension} executed", title_justify="left")
-    table.add_column("share (95 %)", justify="right")
+def evidence_tables(evidence: "KernelEvidence", limit: int | None) -> Iterator[Table]:
+    """Operators, compute first; then the kernels they executed, under the numbers that the first table gives them.
+
+    Imported functions stand for themselves, so that the second table tells all.
+    """
+    rows = _choose(evidence, limit)
+    kernels = _rank_kernels(rows)
+    numbers = {kernel: number for number, (kernel, _) in enumerate(kernels, start=1)}
+    if not kernels or any(row.name != kernel.name for row in rows for kernel in row.kernels):
+        yield _operator_table(evidence, rows, numbers)
+    if kernels:
+        yield _kernel_table(kernels)
+
+
+def _choose(evidence: "KernelEvidence", limit: int | None) -> "list[OperatorKernels]":
+    rows = sorted(evidence.operators, key=lambda row: (row.category not in _COMPUTE, -row.samples))
+    if limit is None:
+        return rows
+    least = _NOTABLE * evidence.samples
+    return [row for row in rows if row.category in _COMPUTE or row.samples >= least][:limit]
+
+
+def _operator_table(
+    evidence: "KernelEvidence", rows: "Sequence[OperatorKernels]", numbers: dict[tuple[str, str], int]
+) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), caption_justify="left")
+    table.add_column("operator")
+    table.add_column(f"{evidence.extension} executed", max_width=9)
+    table.add_column("share (95 %)", justify="right", no_wrap=True)
+    table.add_column("samples", justify="right")
+    table.add_column("kernels", max_width=10)
+    counts = Counter(row.name for row in evidence.operators)
+    for row in rows:
+        # A name may come again in every delegate call.
+        name = row.name if counts[row.name] == 1 else f"{row.name} [{row.identity}]"
+        used = " ".join(str(numbers[_key(kernel)]) for kernel in row.kernels)
+        table.add_row(escape(name), row.executed.value, _share(row), str(row.samples), used)
+    if left_out := len(evidence.operators) - len(rows):
+        table.caption = f"{left_out} more operators; --verbose shows all"
+    return table
+
+
+def _kernel_table(kernels: "Sequence[tuple[tuple[str, str], int]]") -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0))
+    table.add_column("", justify="right")
     table.add_column("samples", justify="right")
     table.add_column("class")
-    table.add_column("kernel")
-    rows = sorted(evidence.operators, key=lambda row: -row.samples)
-    for row in rows[:limit]:
-        first = row.kernels[0] if row.kernels else None
-        more = f" and {len(row.kernels) - 1} more" if len(row.kernels) > 1 else ""
-        table.add_row(
-            escape(f"{row.name} [{row.identity}]"),
-            row.executed.value,
-            _share(row),
-            str(row.samples),
-            first.instruction_class if first else "",
-            escape(first.name + more) if first else "",
-        )
-    if limit is not None and len(rows) > limit:
-        table.caption = f"{len(rows) - limit} more operators; --verbose shows all"
+    table.add_column("kernel", overflow="fold")
+    for number, ((name, instruction_class), samples) in enumerate(kernels, start=1):
+        table.add_row(str(number), str(samples), instruction_class, escape(name))
     return table
+
+
+def _rank_kernels(rows: "Sequence[OperatorKernels]") -> list[tuple[tuple[str, str], int]]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        for kernel in row.kernels:
+            counts[_key(kernel)] += kernel.samples
+    return counts.most_common()
+
+
+def _key(kernel: "KernelUse") -> tuple[str, str]:
+    return kernel.name, kernel.instruction_class
 
 
 def reason_lines(evidence: "KernelEvidence") -> Iterator[str]:
@@ -61,4 +104,4 @@ def reason_lines(evidence: "KernelEvidence") -> Iterator[str]:
 
 def _share(row: "OperatorKernels") -> str:
     share = row.share
-    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})" if share else ""
+    return f"{share.value:.0%} ({share.low * 100:.0f}-{share.high:.0%})" if share else ""

@@ -88,13 +88,14 @@ def _analyze(folder: Path) -> "Report":
 
 
 def _show(evidences: "list[KernelEvidence]", table: Path | None, limit: int | None) -> None:
-    from etprof.cli.kernel_tables import evidence_lines, evidence_table, reason_lines
+    from etprof.cli.kernel_tables import evidence_lines, evidence_tables, reason_lines
     from etprof.store.kernel_files import save_kernels
 
     for evidence in evidences:
         for line in evidence_lines(evidence):
             out.print(line, markup=False)
-        out.print(evidence_table(evidence, limit))
+        for each in evidence_tables(evidence, limit):
+            out.print(each)
         for line in reason_lines(evidence):
             out.print(line, markup=False)
     if table:

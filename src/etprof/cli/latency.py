@@ -7,6 +7,7 @@ import typer
 from etprof.cli.console import out
 from etprof.cli.run_dir import RunDirArgument, RunDirOption, one_run_dir
 from etprof.core.errors import EtprofError
+from etprof.core.run import NO_TIMES
 from etprof.core.units import format_ms, format_percent
 
 
@@ -24,7 +25,8 @@ def command(
     report = analyze(folder)
     timed = [(arm, arm.latency) for arm in report.arms if arm.latency]
     if not timed:
-        raise EtprofError(f"{folder} holds no untraced iterations.", hint="Run the plan in timing mode, on a real CPU.")
+        missing = "no untraced iterations" if report.times_are_real else f"no latencies; {NO_TIMES}"
+        raise EtprofError(f"{folder} holds {missing}.", hint="Run the plan in timing mode, on a real CPU.")
     write_run_files(folder, report)
     if quiet:
         return

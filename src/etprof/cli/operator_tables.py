@@ -1,5 +1,6 @@
 """The tables and sentences of the trace commands on a terminal."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -62,12 +63,37 @@ def operator_table(
         row = detail.row
         texts = [row.name, row.identity, f"{row.category} / {row.subcategory}", detail.data_type]
         if nodes:
-            node = nodes.get(row.identity)
-            texts.append(node.module_path if node else "(unmapped)")
+            texts.append(_module(nodes, row.identity))
         free = format_ratio(ceiling.speedup) if ceiling.speedup else "n/a"
         times = (format_ms(row.mean_ms), format_ms(row.median_ms), format_percent(row.share), free)
         table.add_row(*(escape(text) for text in texts), *times)
     return table
+
+
+def untimed_table(details: Sequence["OperatorDetail"], nodes: Mapping[str, "GraphNode"], limit: int | None) -> Table:
+    """Operators in the order of their calls, with nothing that depends on time."""
+    shown = sorted(details, key=lambda detail: _call_order(detail.row))[:limit]
+    table = build_table(
+        f"{len(shown)} of {len(details)} operators",
+        ["operator", "id", "category", "type", "where", *(["module"] if nodes else [])],
+        (),
+    )
+    for detail in shown:
+        row = detail.row
+        where = "delegated" if row.delegated else "portable"
+        texts = [row.name, row.identity, f"{row.category} / {row.subcategory}", detail.data_type, where]
+        if nodes:
+            texts.append(_module(nodes, row.identity))
+        table.add_row(*(escape(text) for text in texts))
+    return table
+
+
+def _call_order(row: "OperatorRow") -> tuple[bool, list[int]]:
+    return not row.delegated, [int(number) for number in re.findall(r"\d+", row.identity)]
+
+
+def _module(nodes: Mapping[str, "GraphNode"], identity: str) -> str:
+    return nodes[identity].module_path if identity in nodes else "(unmapped)"
 
 
 def ceiling_sentence(traces: Sequence["Trace"], rules: Sequence["Rule"], details: Sequence["OperatorDetail"]) -> str:

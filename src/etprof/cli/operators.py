@@ -12,8 +12,10 @@ from etprof.cli.operator_tables import (
     ceiling_sentence,
     operator_table,
     shift_table,
+    untimed_table,
 )
 from etprof.cli.trace_input import GraphOption, RulesOption, TraceInput, TracesArgument, read_input
+from etprof.core.run import NO_TIMES
 
 
 def command(
@@ -40,6 +42,12 @@ def command(
     limit = None if verbose else top
     details = build_operator_details(given.traces, given.rules)
     out.print(f"{label}: {given.origin}", markup=False)
+    if given.emulated:
+        if compare or output_dir:
+            given.require_times()
+        out.print(f"{NO_TIMES}; these operators ran", markup=False)
+        out.print(untimed_table(details, given.nodes, limit))
+        return
     out.print(accounting_table(given.traces, given.rules))
     out.print(operator_table([d for d in details if d.row.delegated], given.nodes, "Delegated operators", limit))
     portable = [d for d in details if not d.row.delegated]
@@ -54,7 +62,7 @@ def command(
     if output_dir:
         _write_tables(given, output_dir)
     if compare:
-        _compare(given, read_input(compare, rules), (label, name2), output_dir, limit)
+        _compare(given, read_input(compare, rules).require_times(), (label, name2), output_dir, limit)
 
 
 def _compare(

@@ -22,7 +22,7 @@ def command(
     from etprof.store.timeline_files import OPS_JSON_SUFFIX
     from etprof.trace_tables import write_ops_json
 
-    given = read_input([*(traces or ()), *([etdump] if etdump else ())], rules, graph)
+    given = read_input([*(traces or ()), *([etdump] if etdump else ())], rules, graph).require_times()
     path = output or given.paths[0].parent / f"{given.stem}{OPS_JSON_SUFFIX}"
     sources = [source.name for source in given.paths]
     write_ops_json(path, given.traces, sources, rules=given.rules, nodes=given.nodes)

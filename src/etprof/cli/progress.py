@@ -7,7 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from etprof.cli.console import err
 from etprof.core.plan import Block
-from etprof.core.run import BlockResult
+from etprof.core.run import NO_TIMES, BlockResult
 from etprof.core.units import format_ns, format_seconds
 
 
@@ -69,6 +69,6 @@ class RunProgress:
 
     def _median(self, result: BlockResult) -> str:
         if not self._show_times:
-            return ", emulated: times not meaningful"
+            return f", {NO_TIMES}"
         times = sorted(result.latency_ns)
         return f", median {format_ns(times[len(times) // 2])}" if times else ""

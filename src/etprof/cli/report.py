@@ -41,6 +41,7 @@ def write_report(
 ) -> "Report":
     """Analyses a run and writes its report in the given formats, or in every one that is a file."""
     from etprof.pipeline import analyze
+    from etprof.report_files import write_format
     from etprof.reports import FORMATS
 
     paths = choose_files(target or folder, formats)
@@ -74,17 +75,3 @@ def choose_files(target: Path, formats: Sequence[str]) -> dict[str, Path]:
             hint="A file holds one format, told by its ending: .md, .html, .json or .csv. Or give a folder.",
         )
     return {fitting[0]: target}
-
-
-def write_format(report: "Report", name: str, path: Path) -> None:
-    """Writes one format; Markdown brings its charts along, as SVG and PNG in a folder beside it."""
-    from etprof.reports import FORMATS
-    from etprof.store.json_file import write_bytes
-
-    if name == "md":
-        from etprof.reports.charts import render_files
-        from etprof.reports.markdown import CHART_FOLDER
-
-        for file_name, content in render_files(report).items():
-            write_bytes(path.parent / CHART_FOLDER / file_name, content)
-    write_bytes(path, FORMATS[name](report).encode("utf-8"))

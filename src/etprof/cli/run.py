@@ -12,7 +12,7 @@ from etprof.core.errors import UsageError
 if TYPE_CHECKING:
     from etprof.core.plan import Plan
     from etprof.core.run import Session
-    from etprof.device_choice import DeviceRequest
+    from etprof.device_choice import DeviceRequest, OpenDevice
 
 
 def command(
@@ -27,6 +27,9 @@ def command(
     ] = "",
     prepare: Annotated[
         bool, typer.Option("--prepare", help="Keep the device awake and its speed steady; put back afterwards.")
+    ] = False,
+    keep_on_device: Annotated[
+        bool, typer.Option("--keep-on-device", help="Leave runner and model there, so that the next run pushes less.")
     ] = False,
     runner: Annotated[str, typer.Option(help="auto, native or python.")] = "auto",
     only: Annotated[list[str] | None, typer.Option(help="Run this experiment only; may be given again.")] = None,
@@ -47,7 +50,10 @@ def command(
     if kind == "recorded":
         _replay(place, config, output_root, force=force)
         return
-    request = _request(device, remote_device, runner, device_folder, emulator, prepare=prepare, verbose=verbose)
+    request = build_request(
+        device, remote_device, runner, device_folder, emulator,
+        prepare=prepare, keep=keep_on_device, verbose=verbose,
+    )  # fmt: skip
     plan = _load_plan(config, output_root, tuple(only or ()))
     if kernels:
         from etprof.sampled_plan import add_sampled_arms
@@ -64,26 +70,29 @@ def command(
 
 
 def run_locally(plan: "Plan", runner: str, *, force: bool) -> "Session":
-    return run_on(_request("local", runner=runner), plan, force=force)
+    return run_on(build_request("local", runner=runner), plan, force=force)
 
 
 def run_on(request: "DeviceRequest", plan: "Plan", *, force: bool, resume: bool = False) -> "Session":
     from dataclasses import replace
 
     from etprof.device_choice import open_device
-    from etprof.pipeline import run_plan
 
     with open_device(replace(request, experiments=plan.experiments)) as opened:
-        device = opened.device
-        with RunProgress(show_times=device.describe().times_are_real) as progress:
-            return run_plan(
-                plan, device, progress, command=command_line(), force=force, resume=resume, notes=opened.notes
-            )
+        return run_opened(opened, plan, force=force, resume=resume)
 
 
-def _request(
+def run_opened(opened: "OpenDevice", plan: "Plan", *, force: bool, resume: bool = False) -> "Session":
+    from etprof.pipeline import run_plan
+
+    device = opened.device
+    with RunProgress(show_times=device.describe().times_are_real) as progress:
+        return run_plan(plan, device, progress, command=command_line(), force=force, resume=resume, notes=opened.notes)
+
+
+def build_request(
     device: str, remote_device: str = "", runner: str = "auto", folder: str = "", emulator: str = "", *,
-    prepare: bool = False, verbose: bool = False,
+    prepare: bool = False, keep: bool = False, verbose: bool = False,
 ) -> "DeviceRequest":  # fmt: skip
     from dataclasses import replace
 
@@ -98,7 +107,7 @@ def _request(
         err.print(text, markup=False)
 
     request = replace(parse_device(device), runner=runner, folder=folder, emulator=emulator, prepare=prepare)
-    return replace(request, progress=say, say_command=say if verbose else request.say_command)
+    return replace(request, keep=keep, progress=say, say_command=say if verbose else request.say_command)
 
 
 def finish(session: "Session") -> None:

@@ -23,7 +23,8 @@ def command(
     from etprof.trace_tables import write_statistics, write_timelines
 
     # Nothing is written before all of them have been read.
-    inputs = [read_input([path], rules, graph) for path in (*(traces or ()), *([etdump] if etdump else ()))]
+    paths = (*(traces or ()), *([etdump] if etdump else ()))
+    inputs = [read_input([path], rules, graph).require_times() for path in paths]
     for given in inputs or [read_input([])]:
         folder = output_dir or given.paths[0].parent
         timelines = write_timelines(folder, given.stem, given.traces, model_id=model_id, rules=given.rules)

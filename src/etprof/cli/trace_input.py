@@ -10,6 +10,7 @@ import typer
 
 from etprof.cli.console import err
 from etprof.core.errors import UsageError
+from etprof.core.run import NO_TIMES
 
 if TYPE_CHECKING:
     from etprof.analysis.alignment import Alignment
@@ -31,7 +32,10 @@ GraphOption = Annotated[
 
 @dataclass(frozen=True)
 class TraceInput:
-    """The traces of one experiment. `nodes` maps operators to graph nodes; empty without a graph."""
+    """The traces of one experiment. `nodes` maps operators to graph nodes; empty without a graph.
+
+    Of traces that an emulated device left, what ran is shown and no time.
+    """
 
     paths: tuple[Path, ...]
     traces: tuple["Trace", ...]
@@ -39,6 +43,7 @@ class TraceInput:
     graph: "ModelGraph | None"
     alignments: tuple["Alignment", ...]
     nodes: dict[str, "GraphNode"]
+    emulated: bool = False
 
     @property
     def stem(self) -> str:
@@ -49,6 +54,15 @@ class TraceInput:
         """Where the numbers come from, for a person."""
         return str(self.paths[0]) + (f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else "")
 
+    def require_times(self) -> "TraceInput":
+        """Refuses an emulated device's traces where times are all there is to tell."""
+        if self.emulated:
+            raise UsageError(
+                f"{self.origin}: {NO_TIMES}.",
+                hint="`etprof operators TRACE` lists the operators that ran, `etprof kernels RUN_DIR` the kernels.",
+            )
+        return self
+
 
 def read_input(paths: Sequence[Path], rules: Path | None = None, graph: Path | None = None) -> TraceInput:
     """Reads them all, and tells on standard error what is to be said about them."""
@@ -56,6 +70,7 @@ def read_input(paths: Sequence[Path], rules: Path | None = None, graph: Path | N
     from etprof.analysis.model_graph import parse_graph
     from etprof.analysis.rules_file import load_rules
     from etprof.store.json_file import read_json
+    from etprof.store.session_file import was_emulated
 
     found = _find_files(paths)
     table = load_rules(rules)
@@ -64,7 +79,8 @@ def read_input(paths: Sequence[Path], rules: Path | None = None, graph: Path | N
     alignments = align_trace(traces[0], model) if model else ()
     for note in dict.fromkeys(note for trace in traces for note in trace.notes):
         err.print(f"note: {note}", markup=False)
-    return TraceInput(found, traces, table, model, alignments, dict(iter_mapped(alignments)))
+    emulated = any(was_emulated(path) for path in found)
+    return TraceInput(found, traces, table, model, alignments, dict(iter_mapped(alignments)), emulated)
 
 
 def _find_files(paths: Sequence[Path]) -> tuple[Path, ...]:

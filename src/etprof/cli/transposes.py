@@ -30,7 +30,8 @@ def command(
     from etprof.analysis.transposes import build_movements, find_pairs
     from etprof.trace_tables import write_movements
 
-    given = read_input([*(traces or ()), *([timeline_csv] if timeline_csv else ())], rules, graph)
+    paths = [*(traces or ()), *([timeline_csv] if timeline_csv else ())]
+    given = read_input(paths, rules, graph).require_times()
     operators = build_operators(given.traces, given.rules)
     movements = build_movements(operators, given.nodes, given.graph)
     pairs = find_pairs(operators, given.nodes, given.graph, given.traces[0]) if given.graph else ()
@@ -52,7 +53,7 @@ def _movement_table(movements: tuple["Movement", ...], top: int) -> "Table":
     share = sum(movement.row.share for movement in movements)
     title = f"{len(movements)} operators only move data: {format_ms(total_ms)}, {format_percent(share)} of the time"
     table = build_table(
-        title, ("operator", "id", "class", "cause", "module"), ("shape", "mean", "share", "bytes", "GB/s")
+        title, ("operator", "id", "class", "cause", "module", "shape"), ("mean", "share", "bytes", "GB/s")
     )
     for movement in movements[:top]:
         row = movement.row

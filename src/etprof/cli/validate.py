@@ -21,6 +21,6 @@ def command(
     for problem in problems:
         out.print(f"problem: {problem}", markup=False)
     if problems:
-        out.print(f"{len(problems)} problems in {folder}", markup=False)
+        out.print(f"problems in {folder}: {len(problems)}", markup=False)
         raise typer.Exit(1)
     out.print(f"{folder}: every expected file is there and agrees with the manifest", markup=False)

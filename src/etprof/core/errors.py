@@ -7,6 +7,7 @@ EtprofError                  could not do it; exit code 1
 |-- DeviceError              a device cannot be reached or refuses
 |-- TraceError               an ETDump or another foreign file cannot be read
 |-- StoreError               one of our own files is missing, damaged or from another version
+|-- SkillError               a skill's document or its contract is not what a skill is
 `-- UsageError               the request itself is wrong; exit code 2
     |-- PlanError            a plan file says something that cannot be run
     `-- UnknownNameError     a name that is not in its list; offers the nearest ones
@@ -48,6 +49,10 @@ class TraceError(EtprofError):
 
 
 class StoreError(EtprofError):
+    pass
+
+
+class SkillError(EtprofError):
     pass
 
 

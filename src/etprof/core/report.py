@@ -1,6 +1,6 @@
 """The finished analysis, as data: every report format renders this one object and computes nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -280,6 +280,16 @@ class Comparison:
     operators: tuple[OperatorChange, ...] = ()
 
 
+def arms_to_improve(arms: Sequence[ArmReport], comparisons: Sequence[Comparison]) -> list[ArmReport]:
+    """The candidates of the comparisons; where nothing is compared, arms that hide least, timed ones if there are."""
+    if candidates := {(c.candidate, c.threads) for c in comparisons}:
+        return [arm for arm in arms if (arm.experiment, arm.threads) in candidates]
+    traced = [arm for arm in arms if arm.operators]
+    shown = min((len(arm.features_hidden) for arm in traced), default=0)
+    complete = [arm for arm in traced if len(arm.features_hidden) == shown]
+    return [arm for arm in complete if arm.latency] or complete
+
+
 @dataclass(frozen=True)
 class NextStep:
     """Something worth doing, and the time per inference it cannot save more than."""
@@ -339,3 +349,7 @@ class Report:
     next_steps: tuple[NextStep, ...] = ()
     times_are_real: bool = True
     tracks: tuple[Track, ...] = ()
+
+    @property
+    def to_improve(self) -> list[ArmReport]:
+        return arms_to_improve(self.arms, self.comparisons)

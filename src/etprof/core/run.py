@@ -7,6 +7,9 @@ from typing import Any
 
 from etprof.core.plan import Block, Plan
 
+# Said wherever a time of an emulated device would stand.
+NO_TIMES = "emulated: times not meaningful"
+
 
 @dataclass(frozen=True)
 class Job:

@@ -10,8 +10,10 @@ from etprof.devices.shell import ConnectionLostError
 FOLDER = "/data/local/tmp"
 _TIMEOUT_S = 30.0
 _READY = "device"
+_ACCEPT = "Unlock the device and accept this computer's key, then try again."
 _REMEDIES = {
-    "unauthorized": "Unlock the device and accept this computer's key, then try again.",
+    "unauthorized": _ACCEPT,
+    "authorizing": _ACCEPT,
     "offline": "Plug the device in again, or restart the daemon: adb kill-server.",
     "no permissions": "Give your user access to the USB device (udev rules), then: adb kill-server.",
     "recovery": "Boot the device into Android.",

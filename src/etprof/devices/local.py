@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from etprof.core.errors import DeviceError
@@ -35,14 +36,18 @@ class LocalDevice:
         command = [*experiment.launcher, *self.command_for(job)]
         start = time.monotonic()
         with job.log.open("wb") as log, _pinned_to(experiment.cpu_affinity):
-            problem, exit_code = _run_to_its_end(command, log, job.timeout_s)
+            problem, exit_code = run_to_its_end(command, log, job.timeout_s)
         return JobOutcome(exit_code, time.monotonic() - start, problem)
 
 
-def _run_to_its_end(command: list[str], log: IO[bytes], timeout_s: float) -> tuple[str, int | None]:
+def run_to_its_end(
+    command: list[str], log: IO[bytes], timeout_s: float, *, cwd: Path | None = None, env: dict[str, str] | None = None
+) -> tuple[str, int | None]:
     """What went wrong, as a phrase, and the exit code. Whatever happens, nothing of the command keeps running."""
     try:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=cwd, env=env
+        )
     except OSError as error:
         return f"{command[0]} cannot be started: {error.strerror}", None
     try:

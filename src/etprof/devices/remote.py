@@ -39,8 +39,9 @@ trap '' PIPE
 setsid sh -c 'cat > /dev/null; kill -9 -$1' sh $runner <&3 3<&- > /dev/null 2>&1 &
 link=$!
 setsid sh -c '
-  # A killed shell may stay as a zombie; its children get another parent all the same.
-  has_parent() { read -r line < /proc/$$/stat && set -- ${line##*) } && [ $2 = $PPID ]; }
+  # A killed shell may stay as a zombie; its children get another parent all the same, be it before they look first.
+  shell=$3
+  has_parent() { read -r line < /proc/$$/stat && set -- ${line##*) } && [ $2 = $shell ]; }
   left=@TIMEOUT@
   while [ $left -gt 0 ] && has_parent && kill -0 $1; do
     if [ $left -gt 5 ]; then step=5; else step=$left; fi
@@ -48,7 +49,7 @@ setsid sh -c '
   done
   kill -0 $1 && [ $left -eq 0 ] && : > out/timed_out
   kill -9 -$1 -$2 $2
-' sh $runner $link < /dev/null 3<&- > /dev/null 2>&1 &
+' sh $runner $link $$ < /dev/null 3<&- > /dev/null 2>&1 &
 clock=$!
 wait $runner 2> /dev/null
 code=$?

@@ -6,6 +6,7 @@ import os
 import shlex
 import socket
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn, TextIO
@@ -16,9 +17,11 @@ from etprof.devices.shell import Progress, RemoteShell, ScriptResult, run_script
 
 # Room for what a block writes: its log, its result, a trace and the outputs.
 _ROOM_FOR_RESULTS_BYTES = 8 << 20
-_STALL_TIMEOUT_S = 60.0
+# A slow link still has megabytes on their way when the last byte was handed over.
+_STALL_TIMEOUT_S = 300.0
 _HASH_TIMEOUT_S = 300.0
 _REPORT_EVERY_BYTES = 8 << 20
+_REPORT_EVERY_S = 5.0
 _MARK = ".made-by-etprof"
 
 
@@ -93,6 +96,17 @@ class RemoteFolder:
     def forget(self) -> None:
         """What is on the device has to be looked at again: the connection was lost."""
         self._confirmed.clear()
+
+    def leave(self) -> None:
+        """Keeps for the next run what this one sent and used, and nothing else of it."""
+        listed = run_script(self._shell, f"cd {shlex.quote(self.path)} && find . -type f").text.splitlines()
+        kept = {_MARK, *self._confirmed}
+        others = [name for line in listed if (name := line.strip().removeprefix("./")) not in kept]
+        script = f"cd {shlex.quote(self.path)} && rm -rf out {' '.join(shlex.quote(f'./{name}') for name in others)}"
+        try:
+            run_script(self._shell, script)
+        finally:
+            self._unlock()
 
     def remove(self) -> None:
         script = f"""
@@ -181,12 +195,14 @@ class _Meter:
     def __init__(self, progress: Progress, total: int, what: str) -> None:
         self._progress, self._total, self._what = progress, total, what
         self._sent = self._said = 0
+        self._said_at = time.monotonic()
         progress(f"{what}: {format_bytes(total)}")
 
     def sent(self, count: int) -> None:
         self._sent += count
-        if self._sent - self._said >= _REPORT_EVERY_BYTES:
-            self._said = self._sent
+        now = time.monotonic()
+        if self._sent - self._said >= _REPORT_EVERY_BYTES or now - self._said_at >= _REPORT_EVERY_S:
+            self._said, self._said_at = self._sent, now
             self._progress(f"{self._what}: {format_bytes(self._sent)} of {format_bytes(self._total)}")
 
 

@@ -16,7 +16,7 @@ Progress = Callable[[str], None]
 
 # The exit codes of the clients cannot be trusted: adb gives 0 when the daemon dies, ssh 255 for its own troubles.
 _END = re.compile(rb"\netprof-end (\d+)\r?\n\Z")
-_CHUNK_BYTES = 1 << 18
+_CHUNK_BYTES = 1 << 16
 _WATCH_INTERVAL_S = 0.2
 _SHORT_TIMEOUT_S = 60.0
 

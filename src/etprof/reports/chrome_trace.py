@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from etprof.core.report import Report, Track
+from etprof.core.run import NO_TIMES
 
 _NS_PER_US = 1000
 # Categories of slices that are no operators; an operator has the category of the report.
@@ -24,7 +25,7 @@ def render(report: Report) -> str:
 
 
 def _missing(report: Report) -> str:
-    return "no block of this run left a trace" if report.times_are_real else "the device is emulated: it has no times"
+    return "no block of this run left a trace" if report.times_are_real else NO_TIMES
 
 
 def _events(report: Report) -> Iterator[dict[str, Any]]:

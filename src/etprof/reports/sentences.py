@@ -14,6 +14,7 @@ from etprof.core.report import (
     Report,
     Verdict,
 )
+from etprof.core.run import NO_TIMES
 from etprof.core.units import NS_PER_MS, NS_PER_US, format_ms, format_percent, format_ratio
 
 EMULATED = "This device is emulated: which kernels run is real, its times mean nothing and are not shown."
@@ -70,7 +71,7 @@ def bottleneck_sentence(comparison: Comparison) -> str:
 def missing_latency(arm: ArmReport, report: Report) -> str:
     """What stands in place of an arm's latency."""
     if not report.times_are_real:
-        return "emulated: times not meaningful"
+        return NO_TIMES
     if arm.evidence:
         return "sampled for its kernels, not timed"
     return "traced only, not timed" if arm.accounting else "no block ended well"
@@ -160,12 +161,6 @@ def rest_sentence(arm: ArmReport, shown: int) -> str:
     rest = len(arm.layout_changes) - shown
     brief = len(arm.layout_changes) - len(measurable(arm).layout_changes)
     return f"{rest} more are not shown, {brief} of them shorter than a microsecond." if rest else ""
-
-
-def arms_to_improve(report: Report) -> list[ArmReport]:
-    """The candidates of the comparisons, or every arm where nothing is compared."""
-    candidates = {(c.candidate, c.threads) for c in report.comparisons}
-    return [arm for arm in report.arms if not candidates or (arm.experiment, arm.threads) in candidates]
 
 
 def has_modules(report: Report) -> bool:

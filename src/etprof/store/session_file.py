@@ -36,6 +36,19 @@ def has_session(folder: Path) -> bool:
     return (folder / MANIFEST).exists() or (folder / METRICS).exists()
 
 
+def was_emulated(trace: Path) -> bool:
+    """Whether a trace lies in the folder of a run on an emulated device, as its manifest says."""
+    for folder in trace.absolute().parents[:2]:
+        try:
+            manifest = read_json(folder / MANIFEST)
+        except StoreError:
+            # There is none, or it is something else's: a trace may lie anywhere.
+            continue
+        device = manifest.get("device") if isinstance(manifest, dict) else None
+        return isinstance(device, dict) and device.get("times_are_real") is False
+    return False
+
+
 def load_session(folder: Path) -> Session:
     """Reads a session back; its paths lead from the current directory again, wherever the folder was moved to."""
     hint = "Give the folder that holds manifest.json, such as out_<model>/runs/<platform>."

@@ -22,12 +22,18 @@ _PERF_LINE = re.compile(
     r"^\s*(?:.*[\s/])?(?P<tid>\d+)\s+(?:\[\d+\]\s+)?(?P<time>\d+\.\d+):\s+(?:\S.*:\s+)?(?P<ip>[0-9a-f]+)\s+"
     r"(?P<symbol>.+?)(?:\+0x[0-9a-f]+)?\s+\((?P<dso>[^()]*)\)\s*$"
 )
+# With call chains the frames stand below, each on a line of its own, the innermost first.
+_PERF_HEAD = re.compile(
+    r"^\S.*?\s(?:\d+/)?(?P<tid>\d+)\s+(?:\[\d+\]\s+)?(?P<time>\d+\.\d+):(?:\s+\d+)?(?:\s+\S+:)*\s*$"
+)
+_PERF_FRAME = re.compile(r"^\s+(?P<ip>[0-9a-f]+)\s+(?P<symbol>.+?)(?:\+0x[0-9a-f]+)?\s+\((?P<dso>[^()]*)\)\s*$")
 _MAPPING_LINE = re.compile(
     r"PERF_RECORD_MMAP2? [-\d/]+: \[0x(?P<start>[0-9a-f]+)\(0x(?P<size>[0-9a-f]+)\) @ (?:0x)?(?P<offset>[0-9a-f]+)"
     r"[^\]]*\]: \S+ (?P<file>/.+)$"
 )
 _CODE_BYTES = 16
 _SIMPLEPERF_LINE = re.compile(r"^\s*(?P<key>[a-z_]+): ?(?P<value>.*)$")
+_LOST = re.compile(r"^\s+lost_count: (\d+)\s*$", re.M)
 _UNNAMED = ("[unknown]", "unknown", "")
 
 
@@ -61,24 +67,31 @@ def read_perf_script(path: Path, architecture: str) -> KernelSamples:
     samples = list(_read_simpleperf(text) if is_simpleperf else _read_perf(text))
     if not samples:
         raise TraceError(f"{path} holds no samples that perf script or simpleperf report-sample printed.", hint=_HINT)
-    return _build_samples(samples, architecture)
+    lost = sum(int(count) for count in _LOST.findall(text)) if is_simpleperf else 0
+    return _build_samples(samples, architecture, lost)
 
 
 def _read_perf(text: str) -> Iterator[_Sample]:
     mappings: list[_Mapping] = []
+    head: re.Match[str] | None = None
     for line in text.splitlines():
         mapped = _MAPPING_LINE.search(line)
         if mapped:
             mappings += _open_mapping(mapped)
             continue
-        found = _PERF_LINE.match(line)
-        if found:
-            seconds, _, fraction = found["time"].partition(".")
-            time_ns = int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9])
-            address = int(found["ip"], 16)
-            sample = _sample(time_ns, int(found["tid"]), address, found["symbol"], found["dso"])
-            code = next((m.code_at(address) for m in reversed(mappings) if m.start <= address < m.end), b"")
-            yield sample._replace(code=code)
+        whole = _PERF_LINE.match(line)
+        frame = whole or (_PERF_FRAME.match(line) if head else None)
+        if frame:
+            yield _read_frame(whole or head or frame, frame, mappings)
+        head = None if frame else _PERF_HEAD.match(line)
+
+
+def _read_frame(head: re.Match[str], frame: re.Match[str], mappings: list[_Mapping]) -> _Sample:
+    seconds, _, fraction = head["time"].partition(".")
+    time_ns = int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9])
+    address = int(frame["ip"], 16)
+    code = next((m.code_at(address) for m in reversed(mappings) if m.start <= address < m.end), b"")
+    return _sample(time_ns, int(head["tid"]), address, frame["symbol"], frame["dso"])._replace(code=code)
 
 
 def _open_mapping(found: re.Match[str]) -> list[_Mapping]:
@@ -111,7 +124,7 @@ def _sample(time_ns: int, thread: int, address: int, symbol: str, library: str) 
     return _Sample(time_ns, thread, address, name, PurePosixPath(library).name)
 
 
-def _build_samples(samples: list[_Sample], architecture: str) -> KernelSamples:
+def _build_samples(samples: list[_Sample], architecture: str, dropped: int) -> KernelSamples:
     libraries = {name: i for i, name in enumerate(dict.fromkeys(s.library for s in samples))}
     places = {key: i for i, key in enumerate(dict.fromkeys(s[2:] for s in samples))}
     threads = {tid: i for i, tid in enumerate(dict.fromkeys(s.thread for s in samples))}
@@ -121,7 +134,7 @@ def _build_samples(samples: list[_Sample], architecture: str) -> KernelSamples:
         interval_ns=0,
         start_ns=int(time_ns.min()),
         end_ns=int(time_ns.max()),
-        dropped=0,
+        dropped=dropped,
         overruns=0,
         main_thread=samples[0].thread,
         threads=tuple(threads),
