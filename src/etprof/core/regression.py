@@ -1,0 +1,62 @@
+"""A run checked against a known-good one, as data: a verdict for each arm, and one for the whole."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from etprof.core.report import CategoryShift, Finding, Interval
+
+
+class Outcome(Enum):
+    PASS = "pass"
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class ArmCheck:
+    """One arm in both runs. `slowdown` is the share of time that was added, negative where time was saved.
+
+    `load_ms` and `peak_bytes` are those of the known-good run and of the checked one; they are told, not judged.
+    """
+
+    label: str
+    outcome: Outcome
+    reason: str
+    slowdown: Interval | None = None
+    noise_floor: float | None = None
+    medians_ms: tuple[float | None, float | None] = (None, None)
+    load_ms: tuple[float | None, float | None] = (None, None)
+    peak_bytes: tuple[int | None, int | None] = (None, None)
+    output_difference: float | None = None
+    categories: tuple[CategoryShift, ...] = ()
+
+
+@dataclass(frozen=True)
+class RegressionCheck:
+    """A run against a known-good one. `tolerance` is the share of time an arm may be slower.
+
+    `failures` are what makes the run fail besides the arms' verdicts, `doubts` what keeps it from passing.
+    """
+
+    run: str
+    known_good: str
+    model: str
+    tolerance: float
+    arms: tuple[ArmCheck, ...]
+    failures: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        found = [arm.outcome for arm in self.arms]
+        found += [Outcome.FAIL] * len(self.failures) + [Outcome.INCONCLUSIVE] * len(self.doubts)
+        return worst(found)
+
+
+def worst(outcomes: Sequence[Outcome]) -> Outcome:
+    """One failure fails the whole; what nothing was found out about is inconclusive."""
+    if Outcome.FAIL in outcomes:
+        return Outcome.FAIL
+    return Outcome.INCONCLUSIVE if Outcome.INCONCLUSIVE in outcomes or not outcomes else Outcome.PASS

@@ -1,0 +1,35 @@
+"""A regression check as Markdown, short enough to be read in a pull request."""
+
+from importlib import resources
+
+from etprof.core.regression import ArmCheck, Outcome, RegressionCheck
+from etprof.core.units import format_ms, format_percent
+from etprof.reports import sentences
+from etprof.reports.markdown import build_environment, tidy
+
+_VERDICTS = {
+    Outcome.PASS: "No arm is slower than tolerated, and none computes something else.",
+    Outcome.FAIL: "This run is not as good as the known-good one.",
+    Outcome.INCONCLUSIVE: "Nothing is known to be worse, and not everything is known to be as good.",
+}
+
+
+def render(check: RegressionCheck) -> str:
+    template = (resources.files("etprof.reports") / "templates" / "check.md.j2").read_text(encoding="utf-8")
+    text = (
+        build_environment()
+        .from_string(template)
+        .render(check=check, say=sentences, verdict=_VERDICTS[check.outcome], slowdown=_slowdown_text, maybe=_maybe_ms)
+    )
+    return tidy(text)
+
+
+def _slowdown_text(arm: ArmCheck) -> str:
+    if arm.slowdown is None:
+        return "unknown"
+    low, high = format_percent(arm.slowdown.low), format_percent(arm.slowdown.high)
+    return f"{format_percent(arm.slowdown.value)} ({low} to {high})"
+
+
+def _maybe_ms(value_ms: float | None) -> str:
+    return "unknown" if value_ms is None else format_ms(value_ms)

@@ -1,0 +1,65 @@
+"""The summary of a regression check: whole with every kind of gap, and harmless with hostile names."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from etprof.core.regression import ArmCheck, Outcome, RegressionCheck
+from etprof.core.report import CategoryShift, Finding, Interval
+from etprof.reports.check_summary import render
+from report_builder import HOSTILE
+
+ARM = ArmCheck(
+    label="on, 1 thread",
+    outcome=Outcome.FAIL,
+    reason="the whole interval lies beyond the tolerance",
+    slowdown=Interval(0.2, 0.18, 0.22),
+    noise_floor=0.01,
+    medians_ms=(2.0, 2.4),
+    load_ms=(0.7, 0.8),
+    peak_bytes=(1 << 20, 2 << 20),
+    output_difference=1e-5,
+    categories=(CategoryShift("GEMM", 1.0, 1.4, 0.5, 0.6),),
+)
+CHECK = RegressionCheck("new", "old", "m.pte", 0.05, (ARM,), findings=(Finding("drift", "It drifts.", "Cool it."),))
+
+
+def test_a_reader_sees_verdict_numbers_and_what_was_not_judged() -> None:
+    text = render(CHECK)
+    assert text.startswith("## m.pte: fail\n")
+    assert "| on, 1 thread | **fail** | 20.0 % (18.0 % to 22.0 %) | 2.00 ms | 2.40 ms | 1e-05 |" in text
+    assert "| on, 1 thread | 0.700 ms | 0.800 ms | 1.0 MiB | 2.0 MiB |" in text
+    assert "| GEMM | 1.00 ms | 1.40 ms | +0.400 ms |" in text
+    assert "1 finding to read" in text
+
+
+def test_every_table_stands_by_itself_with_rows_as_wide_as_its_head() -> None:
+    text = render(replace(CHECK, arms=(ARM, replace(ARM, label="off, 1 thread"))))
+    tables = [block.splitlines() for block in re.split(r"\n\n+", text) if block.startswith("|")]
+    assert len(tables) == 4
+    for head, rule, *rows in tables:
+        assert re.fullmatch(r"\|( -+:? \|)+", rule)
+        assert {row.count("|") for row in (head, rule, *rows)} == {head.count("|")}
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_gaps_are_named_and_nothing_is_invented(outcome: Outcome) -> None:
+    bare = replace(CHECK, arms=(ArmCheck("on, 1 thread", outcome, "emulated"),), findings=())
+    text = render(bare)
+    assert f"| on, 1 thread | **{outcome.value}** | unknown | unknown | unknown | not compared | emulated |" in text
+    assert "None" not in text
+
+
+def test_failures_and_doubts_stand_first() -> None:
+    text = render(replace(CHECK, arms=(), failures=("an arm is gone",), doubts=("it was interrupted",)))
+    assert "- **fail**: an arm is gone\n- **inconclusive**: it was interrupted" in text
+
+
+def test_hostile_names_stay_text() -> None:
+    finding = Finding(HOSTILE, HOSTILE, HOSTILE)
+    arm = replace(ARM, label=HOSTILE, reason=HOSTILE, categories=(replace(ARM.categories[0], name=HOSTILE),))
+    hostile = RegressionCheck(HOSTILE, HOSTILE, HOSTILE, 0.05, (arm,), (HOSTILE,), (HOSTILE,), (finding,))
+    text = render(hostile)
+    assert "<script>" not in text
+    assert "](b)" not in text.replace("\\]", "")
