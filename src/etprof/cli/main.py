@@ -36,11 +36,17 @@ COMMANDS = {
     "latency": "latency",
     "validate": "validate",
     "compare": "compare",
+    "skills": "skills",
+    "check": "check",
+    "mcp": "mcp",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command line and returns its exit code: 0 done, 1 could not, 2 wrong usage, 130 interrupted."""
+    """Runs one command line and returns its exit code.
+
+    0 done, 1 could not or "no", 2 wrong usage, 3 undecided, 130 interrupted.
+    """
     args = list(argv) if argv is not None else sys.argv[1:]
     try:
         build_app()(args=args, prog_name="etprof")
