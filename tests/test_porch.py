@@ -1,5 +1,7 @@
 """The doors of the porch: they lead to the commands, take the flags the users' documents show, and hold no logic."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -52,3 +54,38 @@ def test_a_model_that_was_not_measured_is_refused(tmp_path: Path) -> None:
     done = open_door("scripts/analyze_results.py", "--run-dir", str(plan.output_root), "--model", str(other))
     assert done.returncode == 2
     assert "is not the model that" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["check_prereqs", "build_runners", "export_all_models"])
+def test_without_an_environment_a_shell_door_says_how_to_get_one(name: str, tmp_path: Path) -> None:
+    door = shutil.copy(ROOT / f"model_profiling/scripts/{name}.sh", a_scripts_folder(tmp_path))
+    done = subprocess.run(["bash", door], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert "hint: bash model_profiling/scripts/setup_repo.sh" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("doctor", "age_s", "installs"),
+    [("exit 0", 60, False), ("exit 0", -60, True), ("exit 1", 60, True)],
+    ids=["all there", "pyproject.toml has changed since", "something is missing"],
+)
+def test_setup_installs_only_what_is_not_there(doctor: str, age_s: int, installs: bool, tmp_path: Path) -> None:
+    door = shutil.copy(ROOT / "model_profiling/scripts/setup_repo.sh", a_scripts_folder(tmp_path))
+    for name, text in {"scripts/install": 'echo "installs $2"', ".venv/bin/etprof": doctor}.items():
+        program = tmp_path / name
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+    settings = tmp_path / "pyproject.toml"
+    settings.touch()
+    installed_at = (tmp_path / ".venv/bin/etprof").stat().st_mtime
+    os.utime(settings, (installed_at - age_s, installed_at - age_s))
+    done = subprocess.run(["bash", door], capture_output=True, text=True, timeout=30)
+    assert ("installs runtime" in done.stdout) == installs
+    assert ("nothing to install" in done.stdout) != installs
+
+
+def a_scripts_folder(root: Path) -> Path:
+    folder = root / "model_profiling/scripts"
+    folder.mkdir(parents=True)
+    return folder
