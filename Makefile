@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: quickstart test check format
+.PHONY: quickstart test check format docs reference sample
 
 quickstart: $(VENV)/runtime
 	@$(BIN)/etprof quickstart
 
+# Exports are most of the work and one core each; what measures or drives a device has the machine to itself.
+SIDE_BY_SIDE := tests/export tests/analysis tests/core tests/traces tests/store tests/reports
 test: check
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses 2 $(SIDE_BY_SIDE)
+	@$(BIN)/pytest $(addprefix --ignore=,$(SIDE_BY_SIDE))
 
 check: $(VENV)/develop
 	@$(BIN)/ruff check
@@ -21,10 +24,22 @@ format: $(VENV)/develop
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
+docs: $(VENV)/develop
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
+	@echo site/index.html
+
+# The pages of the documentation that are written from the code.
+reference: $(VENV)/develop
+	@$(BIN)/python scripts/reference_pages.py
+
+# The sample reports that the documentation shows.
+sample: $(VENV)/develop
+	@scripts/make_sample
+
 $(VENV)/runtime: pyproject.toml scripts/install
 	@PYTHON=$(PYTHON) scripts/install $(VENV) runtime
 	@touch $@
 
 $(VENV)/develop: pyproject.toml scripts/install
-	@PYTHON=$(PYTHON) scripts/install $(VENV) runtime,models,dev
+	@PYTHON=$(PYTHON) scripts/install $(VENV) runtime,models,dev,docs
 	@touch $(VENV)/runtime $@

@@ -1,74 +1,41 @@
-"""Documents are tests: the program understands every command line in them, and every link leads somewhere."""
+"""Documents are tests: links lead somewhere, the site builds, and pages say what the code does."""
 
+import os
 import re
-import shlex
-from contextlib import suppress
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import typer
-from typer.main import get_command
 
-from etprof.cli.main import build_app
+from browser import Browser, start_browser
+from documented_commands import ROOT, documents
+from etprof.core import errors
+from etprof.store.plan_file import json_schema
+from parts import need
+from reference_pages import CLI_PAGE, render_cli
 
-ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^```(?:bash|sh|console)\n(.*?)^```", re.M | re.S)
+MARKDOWN = [path for path in documents() if path.suffix == ".md"]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+REFERENCE = ROOT / "docs/reference"
+SOURCES = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.cpp")]
 
 
-def command_lines(document: Path) -> list[list[str]]:
-    lines = []
-    for block in FENCE.findall(document.read_text(encoding="utf-8")):
-        for line in block.replace("\\\n", " ").splitlines():
-            words = shlex.split(line.removeprefix("$ "), comments=True)
-            if words and words[0] == "etprof":
-                lines.append(words[1:])
-    return lines
+def table_rows(text: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:2] == "| "]
 
 
-def parse(words: list[str]) -> None:
-    """Parses a command line with the real parser, without running it."""
-    app = get_command(build_app())
-    context = app.make_context("etprof", words[:1])
-    command = app.get_command(context, words[0])  # type: ignore[attr-defined]
-    assert command is not None, f"etprof has no command {words[0]!r}"
-    rest = words[1:]
-    while hasattr(command, "get_command"):
-        group = command.make_context(words[0], rest[:1], parent=context)
-        command, rest = command.get_command(group, rest[0]), rest[1:]
-        assert command is not None, f"no such subcommand in {words}"
-    command.make_context(words[0], rest, parent=context)
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_command_line_parses(document: Path) -> None:
-    for words in command_lines(document):
-        # `--help` ends the parsing at once.
-        with suppress(typer.Exit):
-            parse(words)
-
-
-def test_command_lines_are_found_in_the_documents() -> None:
-    assert command_lines(ROOT / "README.md")
-    assert sum(len(command_lines(document)) for document in DOCUMENTS) > 20
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("document", MARKDOWN, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_link_leads_somewhere(document: Path) -> None:
     for target in LINK.findall(document.read_text(encoding="utf-8")):
         assert (document.parent / target).exists(), target
 
 
-def test_the_parser_used_here_refuses_what_the_program_refuses() -> None:
-    with pytest.raises(Exception, match="No such option"):
-        parse(["run", "--no-such-option"])
-
-
 def test_a_plan_key_that_is_documented_exists_and_the_other_way_round() -> None:
-    from etprof.store.plan_file import json_schema
-
-    text = (ROOT / "docs/reference/config.md").read_text(encoding="utf-8")
+    text = (REFERENCE / "config.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"`(?:experiments\[\]|schedule|analysis)\.(\w+)`", text))
     documented |= set(re.findall(r"^\| `(\w+)` \|", text, re.M)) | set(re.findall(r" or `(\w+)` \|", text))
     schema = json_schema()
@@ -76,3 +43,82 @@ def test_a_plan_key_that_is_documented_exists_and_the_other_way_round() -> None:
     for part in ("_ExperimentPart", "_SchedulePart", "_AnalysisPart"):
         known |= set(schema["$defs"][part]["properties"])
     assert documented == known
+
+
+def test_the_page_of_the_command_line_is_what_the_code_gives() -> None:
+    assert CLI_PAGE.read_text(encoding="utf-8") == render_cli(), "run `make reference`"
+
+
+def test_the_page_of_errors_has_every_kind_with_its_exit_code() -> None:
+    text = (REFERENCE / "errors.md").read_text(encoding="utf-8").split("## Kinds of errors")[1].split("\n## ")[0]
+    told = {row[0].strip("`"): int(row[1]) for row in table_rows(text) if row[0].startswith("`")}
+    kinds = {kind.__name__: kind.exit_code for kind in vars(errors).values() if is_error(kind)}
+    assert told == kinds
+
+
+def is_error(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, errors.EtprofError)
+
+
+@pytest.mark.parametrize("page", ["reference/errors.md", "guides/android.md", "guides/arm-linux.md"])
+def test_the_messages_of_a_page_are_the_ones_the_program_has(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    messages = [row[0] for table in text.split("| Message |")[1:] for row in table_rows(table.split("\n\n")[0])[1:]]
+    assert len(messages) >= 4
+    code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    # A sentence may be written on several lines of the source.
+    code = re.sub(r'"\s*\n\s*f?"', "", code)
+    for message in messages:
+        for part in message.split("…"):
+            assert part.strip(" .") in code, f"{message}: nothing in the code says {part!r}"
+
+
+def test_the_workflow_on_the_page_is_the_one_to_copy() -> None:
+    page = (ROOT / "docs/guides/use-in-ci.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    assert shown == (ROOT / "docs/guides/profile-check.yml").read_text(encoding="utf-8")
+
+
+def build_site(source: Path, target: Path) -> subprocess.CompletedProcess[str]:
+    need(find_spec("mkdocs"), "mkdocs is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(source / "mkdocs.yml"), "-d", str(target)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    done = build_site(ROOT, folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    yield from start_browser(tmp_path / "profile")
+
+
+def test_every_page_is_in_the_site(site: Path) -> None:
+    pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")}
+    assert pages <= {path.relative_to(site) for path in site.rglob("*.html")}
+
+
+@pytest.mark.parametrize("link", ["(no-such-page.md)", "(guides/first-profile.md#no-such-heading)"])
+def test_a_broken_link_or_anchor_breaks_the_site(link: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    with (tmp_path / "docs/index.md").open("a", encoding="utf-8") as page:
+        page.write(f"\n[broken]{link}\n")
+    done = build_site(tmp_path, tmp_path / "site")
+    assert done.returncode != 0
+    assert "no-such" in done.stderr
+
+
+def test_nothing_is_fetched_from_elsewhere_when_the_site_is_opened(site: Path, browser: Browser) -> None:
+    browser.requested_addresses()
+    browser.open(site / "index.html")
+    browser.wait_for("document.readyState === 'complete'")
+    asked = browser.requested_addresses()
+    assert any(address.endswith(".css") for address in asked)
+    assert [address for address in asked if address.startswith(("http:", "https:", "ws:"))] == []
