@@ -131,8 +131,8 @@ LARGE_EXAMPLES: dict[str, tuple[tuple[str | Quantization, float, float], ...]] =
     "resnet18": (("fp32", 80, 1.0), ("fp16", 40, 1.0), (CHANNEL, 20, 1.0), (TENSOR, 20, 1.0), (DYNAMIC, 25, 1.0)),
     "deit_tiny": (("fp32", 80, 0.6), ("fp16", 45, 0.5), (CHANNEL, 5, 0.7), (TENSOR, 5, 0.7), (DYNAMIC, 25, 0.7)),
     "resnet50": (("fp32", 80, 1.0), ("fp16", 22, 1.0), (CHANNEL, 8, 1.0), (TENSOR, 8, 1.0), (DYNAMIC, 10, 1.0)),
-    # With random weights, what follows is ruined by fp16 (at most 14 dB) and by static quantisation (at most 2 dB); dl3 by
-    # dynamic quantisation too (3 dB).
+    # With random weights the next three are ruined by fp16 (at most 14 dB) and by static quantisation (at most 2 dB),
+    # and dl3 by dynamic quantisation too (3 dB).
     "ic3": (("fp32", 65, 0.9), (DYNAMIC, 35, 0.9)),
     "ic4": (("fp32", 50, 1.0), (DYNAMIC, 35, 1.0)),
     "dl3": (("fp32", 65, 1.0),),
