@@ -8,11 +8,11 @@ BIN := $(VENV)/bin
 quickstart: $(VENV)/runtime
 	@$(BIN)/etprof quickstart
 
-# Exports are most of the work and one core each; what measures or drives a device has the machine to itself.
-SIDE_BY_SIDE := tests/export tests/analysis tests/core tests/traces tests/store tests/reports
+# Two at a time: exports above all, which keep one core each. What measures has the machine to itself afterwards.
+ALONE := tests/devices tests/runner tests/test_measurement.py tests/test_pipeline.py tests/test_regression_check.py
 test: check
-	@$(BIN)/pytest --numprocesses 2 $(SIDE_BY_SIDE)
-	@$(BIN)/pytest $(addprefix --ignore=,$(SIDE_BY_SIDE))
+	@$(BIN)/pytest --numprocesses 2 --dist worksteal $(addprefix --ignore=,$(ALONE))
+	@$(BIN)/pytest $(ALONE)
 
 check: $(VENV)/develop
 	@$(BIN)/ruff check
