@@ -14,12 +14,13 @@ from etprof.devices.recorded import RecordedDevice
 class SlowedDevice:
     """Answers block i of either arm with the same recorded round, so that what both arms suffered stays in both.
 
-    Each iteration of the arm named `slowed` is followed by a busy loop of `share` of its recorded time, which is
-    clocked and added to it.
+    A round is a recorded index and whether its two arms change places, so that nothing but the plan tells them apart.
+    Each iteration of the arm named `slowed` is followed by a busy loop of `share` of its recorded time, clocked and
+    added to it.
     """
 
     recording: RecordedDevice
-    rounds: tuple[int, ...]
+    rounds: tuple[tuple[int, bool], ...]
     slowed: str = ""
     share: float = 0.0
 
@@ -31,8 +32,12 @@ class SlowedDevice:
         return self.recording.describe()
 
     def run(self, job: Job) -> JobOutcome:
-        index = self.rounds[job.block.index % len(self.rounds)]
-        outcome = self.recording.run(replace(job, block=replace(job.block, index=index)))
+        index, is_swapped = self.rounds[job.block.index % len(self.rounds)]
+        experiment = job.block.experiment
+        first, second = self.recording.session.plan.experiments
+        if is_swapped:
+            experiment = second if experiment.name == first.name else first
+        outcome = self.recording.run(replace(job, block=replace(job.block, experiment=experiment, index=index)))
         if job.block.experiment.name == self.slowed:
             said = json.loads(job.result.read_text())
             said["latency_ns"] = [ns + spin(self.share * ns) for ns in said["latency_ns"]]
@@ -40,8 +45,8 @@ class SlowedDevice:
         return outcome
 
 
-def draw_rounds(rng: np.random.Generator, recorded: int, wanted: int) -> tuple[int, ...]:
-    return tuple(int(i) for i in rng.integers(0, recorded, wanted))
+def draw_rounds(rng: np.random.Generator, recorded: int, wanted: int) -> tuple[tuple[int, bool], ...]:
+    return tuple((int(i), bool(rng.integers(2))) for i in rng.integers(0, recorded, wanted))
 
 
 def spin(ns: float) -> int:

@@ -28,10 +28,12 @@ from etprof.core.run import BlockResult
 from etprof.devices.recorded import RecordedDevice
 from etprof.pipeline import analyze, local_device, run_plan
 from etprof.runner.build import ensure_runner
+from etprof.schedule import reason_to_stop
 from etprof.store.session_file import load_session
 from slowed_device import SlowedDevice, draw_rounds
 
-BLOCKS = 6
+# What `etprof profile` does: rounds are added until the interval is narrow enough.
+SCHEDULE = Schedule(max_blocks=24, retries=0)
 # Recorded rounds to draw from.
 ROUNDS = 30
 Arms = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -93,12 +95,12 @@ def report_recorded(folder: Path, count: int) -> None:
     plan = Plan(model, folder / "recording", arms, (Pair("plain", "again"),), schedule)
     run_plan(plan, local_device()[0], Nobody(), command="bench")
     recording = RecordedDevice(plan.output_root, load_session(plan.output_root))
-    plan = replace(plan, schedule=Schedule(max_blocks=20, retries=0))
+    plan = replace(plan, schedule=SCHEDULE)
     for what, share in (("nothing against itself", 0.0), ("a busy loop of 3 %", 0.03)):
         rng = np.random.default_rng(0)
         decided = []
         for i in range(count):
-            device = SlowedDevice(recording, draw_rounds(rng, ROUNDS, plan.schedule.max_blocks), "again", share)
+            device = SlowedDevice(recording, draw_rounds(rng, ROUNDS, SCHEDULE.max_blocks), "again", share)
             decided.append(replay_schedule(plan, device, folder / f"replay_{share}_{i}"))
         say(f"recorded, {what}", decided, truth=1 / (1 + share))
 
@@ -136,11 +138,22 @@ def report_simulated(noise: float, count: int) -> None:
 
 
 def simulate(rng: np.random.Generator, truth: float, noise: float, drift: float, interleaved: bool) -> Arms:
-    turns = [turn for i in range(BLOCKS) for turn in ("bc" if i % 2 == 0 else "cb")]
+    """Block medians of an adaptive schedule, or of a fixed one whose arms run one after the other."""
+    rounds = SCHEDULE.max_blocks if interleaved else SCHEDULE.blocks
+    turns = [turn for i in range(rounds) for turn in ("bc" if i % 2 == 0 else "cb")]
     times: dict[str, list[float]] = {"b": [], "c": []}
     for when, arm in enumerate(turns if interleaved else sorted(turns)):
         times[arm].append(exp(rng.normal(0.0, noise) + drift * when) / (truth if arm == "c" else 1.0))
-    return np.array(times["b"]), np.array(times["c"])
+    used = rounds
+    if interleaved:
+        used = next(n for n in range(1, rounds + 1) if is_enough(times["b"][:n], times["c"][:n]))
+    return np.array(times["b"][:used]), np.array(times["c"][:used])
+
+
+def is_enough(baseline: list[float], candidate: list[float]) -> bool:
+    ratios = np.log(np.array(baseline) / np.array(candidate))
+    plan = Plan(Path(), Path(), (), (), SCHEDULE)
+    return bool(reason_to_stop(plan, len(ratios), [estimate_speedup(ratios, SCHEDULE.seed)], 0.0))
 
 
 def decide(arms: Arms, seed: int) -> tuple[Verdict, Interval | None]:
@@ -170,8 +183,8 @@ def export(folder: Path, name: str, extra: bool) -> Path:
 def run_schedule(baseline: Path, candidate: Path, folder: Path) -> Arms:
     """Block medians in nanoseconds, the two models taking turns."""
     times: dict[str, list[float]] = {"b": [], "c": []}
-    for index in range(BLOCKS):
-        for arm in "bc" if index % 2 == 0 else "cb":
+    while not times["b"] or not is_enough(times["b"], times["c"]):
+        for arm in "bc" if len(times["b"]) % 2 == 0 else "cb":
             times[arm].append(run_block(baseline if arm == "b" else candidate, folder))
     return np.array(times["b"]), np.array(times["c"])
 

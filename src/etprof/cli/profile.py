@@ -15,7 +15,7 @@ def command(
     runs: Annotated[int, typer.Option(min=1, help="Timed iterations in each process; half as many are traced.")] = 20,
     threads: Annotated[int, typer.Option(min=1, help="Threads of the runtime.")] = 1,
     blocks: Annotated[int, typer.Option(min=1, help="Fresh processes per arm, at least.")] = 6,
-    max_blocks: Annotated[int, typer.Option(min=1, help="And at most, while the interval is too wide.")] = 20,
+    max_blocks: Annotated[int, typer.Option(min=1, help="And at most, while the interval is too wide.")] = 24,
     time_budget: Annotated[float, typer.Option(help="Begin no further round after so many seconds.")] = 120.0,
     kernels: Annotated[
         bool, typer.Option("--kernels", help="Sample which kernels execute too, in blocks of their own.")

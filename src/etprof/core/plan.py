@@ -61,7 +61,7 @@ class Schedule:
     blocks: int = 6
     max_blocks: int = 6
     order: str = INTERLEAVED
-    target_precision: float = 0.02
+    target_precision: float = 0.012
     time_budget_s: float | None = None
     cooldown_s: float = 0.0
     retries: int = 1

@@ -87,7 +87,7 @@ class _SchedulePart(_FilePart):
     blocks: int = Field(default=6, ge=1, description="fresh processes of each arm, at least")
     max_blocks: int | None = Field(default=None, ge=1, description="and at most, while intervals are too wide")
     order: Literal["interleaved", "sequential"] = Field(default="interleaved", description="of the arms' blocks")
-    target_precision: float = Field(default=0.02, gt=0, description="half width of a speed-up's interval, as a share")
+    target_precision: float = Field(default=0.012, gt=0, description="half width of a speed-up's interval, as a share")
     time_budget_s: float | None = Field(default=None, gt=0, description="no further round after this time")
     cooldown_s: float = Field(default=0.0, ge=0, description="pause before each block")
     retries: int = Field(default=1, ge=0, description="further tries for a block the machine disturbed")
