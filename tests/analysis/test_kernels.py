@@ -84,8 +84,8 @@ def test_a_trace_without_operators_takes_no_samples(tmp_path: Path) -> None:
 def test_the_verdict_counts_operators_and_their_time(tmp_path: Path) -> None:
     found = evidence(a_trace(tmp_path), samples(met(90, MOPA, 20) + met(60, PLAIN, 120)))
     assert found.verdict == (
-        "SME2 executed: yes, in 1 of 2 Convolution/GEMM operators, 60% of their time "
-        "(95 % interval 52.0% to 67.5% of 150 samples)."
+        "SME2 executed: yes, in 1 of 2 Convolution/GEMM operators, 60.0 % of their time "
+        "(95 % interval 52.0 % to 67.5 % of 150 samples)."
     )
     assert [row.executed for row in found.operators] == [Executed.YES, Executed.NO, Executed.UNSEEN]
     assert found.operators[0].kernels[0].name == "kai_kernel_sme2_mopa"

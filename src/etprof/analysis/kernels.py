@@ -11,6 +11,7 @@ from etprof.analysis.extensions import Extension, find_extension
 from etprof.analysis.kernel_counts import Counts, OperatorCounts, SampledBlock, count_samples
 from etprof.analysis.proportions import estimate_share
 from etprof.core.report import Executed, Interval, KernelEvidence, KernelUse, OperatorKernels
+from etprof.core.units import format_percent
 
 COMPUTE = ("Convolution", "GEMM")
 # Fewer than one sample in ten inside its kernels, at the upper end of the interval: the extension did not do the work.
@@ -71,12 +72,13 @@ def write_verdict(label: str, compute: Sequence[OperatorKernels], share: Interva
         return f"{label} executed: nothing to tell, this model has no {kinds} operators."
     if share is None:
         return f"{label} executed: not known, no sample fell into the {len(compute)} {kinds} operators."
-    interval = f"95 % interval {share.low:.1%} to {share.high:.1%} of {samples:,} samples"
+    bounds = f"{format_percent(share.low)} to {format_percent(share.high)}"
+    interval = f"95 % interval {bounds} of {samples:,} samples"
     also = f"; {open_ones} {'was' if open_ones == 1 else 'were'} sampled too seldom to tell" if open_ones else ""
     if executed:
         return (
             f"{label} executed: yes, in {executed} of {len(compute)} {kinds} operators, "
-            f"{share.value:.0%} of their {of} ({interval}{also})."
+            f"{format_percent(share.value)} of their {of} ({interval}{also})."
         )
     if share.high > _AT_MOST:
         return f"{label} executed: not seen, but {samples:,} samples in {len(compute)} {kinds} operators are no proof."

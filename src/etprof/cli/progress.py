@@ -26,7 +26,7 @@ class RunProgress:
             disable=not err.is_terminal,
         )
         self._task = self._bar.add_task("starting", total=None, left="")
-        self._total = self._done = self._resumed = 0
+        self._planned = self._arms = self._done = self._resumed = 0
         self._started = time.monotonic()
 
     def __enter__(self) -> "RunProgress":
@@ -39,10 +39,16 @@ class RunProgress:
             err.print("stopped: every finished block is kept, and --resume goes on from there")
 
     def run_started(self, rounds: int, arms: int, done: int) -> None:
-        self._total, self._resumed = rounds * arms, done
-        self._done = done
+        self._planned, self._arms = rounds * arms, arms
+        self._done = self._resumed = done
         self._started = time.monotonic()
         self._bar.update(self._task, total=self._total, completed=done)
+
+    @property
+    def _total(self) -> int:
+        """Blocks of the planned rounds, and of those that were added since."""
+        added = max(self._done - self._planned, 0)
+        return self._planned + -(-added // self._arms) * self._arms if added else self._planned
 
     def block_started(self, block: Block) -> None:
         self._bar.update(self._task, description=f"{block.key}, block {block.index + 1}")
@@ -52,18 +58,19 @@ class RunProgress:
 
     def block_ended(self, result: BlockResult) -> None:
         self._done += 1
-        # A round was added because an interval is still too wide.
-        self._total = max(self._total, self._done)
         left = self._time_left()
         self._bar.update(self._task, total=self._total, completed=self._done, left=left)
         if not result.is_ok:
             err.print(f"block {result.index + 1} of {result.key} failed: {result.error}", markup=False)
         elif not err.is_terminal:
-            err.print(f"block {self._done} of {self._total}: {result.key}{self._median(result)}; {left}", markup=False)
+            said = f"block {self._done} of {self._total}: {result.key}{self._median(result)}"
+            err.print(f"{said}; {left}" if left else said, markup=False)
 
     def _time_left(self) -> str:
-        if self._done >= self._total:
-            return "done"
+        if self._done > self._planned:
+            return "a round was added: an interval is still too wide"
+        if self._done == self._planned:
+            return ""
         each = (time.monotonic() - self._started) / (self._done - self._resumed)
         return f"about {format_seconds(each * (self._total - self._done))} left"
 
