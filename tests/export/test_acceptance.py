@@ -4,7 +4,7 @@ import pytest
 
 from etprof.core.errors import ExportError
 from etprof.export.acceptance import refuse_broken
-from etprof.export.numerics import OutputError, compare_outputs
+from etprof.export.numerics import OutputError, compare_outputs, worst_snr
 from etprof.export.request import ExportRequest
 
 pytestmark = pytest.mark.usefixtures("libraries")
@@ -27,7 +27,9 @@ def test_a_loss_in_fp16_is_laid_on_the_model_or_on_its_lowering(half_snr: float 
 
 def test_what_reaches_the_floor_is_accepted() -> None:
     reference, errors = noisy_outputs()
-    refuse_broken(ExportRequest("mine", dtype="fp16", min_snr_db=-20.0), reference, errors, lambda: None)
+    request = ExportRequest("mine", dtype="fp16", min_snr_db=-20.0)
+    assert request.floor_db <= worst_snr(errors) < ExportRequest("mine", dtype="fp16").floor_db
+    refuse_broken(request, reference, errors, lambda: None)
 
 
 def noisy_outputs() -> tuple[list[object], list[OutputError]]:

@@ -43,14 +43,17 @@ FLOORS: dict[str, tuple[Floor, ...]] = {
         ("fp32", 100, 26, 0.9),
         ("fp16", 50, 26, 0.9),
         (Quantization(calibration=2), 25, 26, 0.9),
+        (Quantization(granularity="per_tensor", calibration=2), 20, 26, 0.9),
         # Twelve partitions more, one for each block, though the same operators are left out.
         (DYNAMIC, 25, 38, 0.9),
+        (LINEAR_4_GROUPED, 10, 26, 0.9),
     ),
     "edgetam_image_encoder": (
         ("fp32", 90, 1, 1.0),
         ("fp16", 30, 1, 1.0),
         # One sample: the observers of this version need most of a minute for each at this size.
         (Quantization(calibration=1), 5, 1, 1.0),
+        (Quantization(granularity="per_tensor", calibration=1), 5, 1, 1.0),
         (DYNAMIC, 10, 1, 1.0),
     ),
 }
