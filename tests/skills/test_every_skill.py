@@ -103,7 +103,7 @@ def test_profiling_on_android(workspace: Workspace, android: str) -> None:
     workspace.execute("export_model")
     plan = {"x86_64": X86_PLAN, "arm64": "model_profiling/configs/templates/android_template.json"}[host_architecture()]
     places = {"platform": "android", "device": f"android:{SERIAL}", "options": android, "template": plan}
-    workspace.verify("run_profiling", places | QUICK)
+    assert "run_profiling: pass" in workspace.verify("run_profiling", places | QUICK)
 
 
 @pytest.mark.slow
