@@ -13,7 +13,7 @@ from etprof.analysis.compare import estimate_speedup, log_ratios
 from etprof.core.errors import StoreError, TraceError
 from etprof.core.plan import TIMING, TRACE, Block
 from etprof.core.report import Interval
-from etprof.core.run import BlockResult, CpuState, Job, JobOutcome, Session
+from etprof.core.run import STOCK_RUNNER, BlockResult, CpuState, Job, JobOutcome, Session
 from etprof.core.units import format_ns, format_percent
 from etprof.devices.base import Device, merge_states
 from etprof.schedule import build_round, build_rounds, reason_to_stop
@@ -174,7 +174,7 @@ def _problem_of(said: dict[str, Any], job: Job) -> str:
     if experiment.mode == TIMING and len(said["latency_ns"]) != experiment.runs:
         return f"{len(said['latency_ns'])} iterations were timed, not {experiment.runs}"
     # A stock runner has no traced iterations of their own: its tracer, where it has one, is on throughout.
-    is_stock = said["runner"].startswith("stock")
+    is_stock = said["runner"] == STOCK_RUNNER
     if is_stock and not job.etdump.exists():
         return ""
     try:

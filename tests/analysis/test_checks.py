@@ -9,7 +9,7 @@ import pytest
 from builders import a_plan, a_result, a_session, paired_results
 from etprof.analysis.summary import build_report
 from etprof.core.plan import SEQUENTIAL
-from etprof.core.run import BlockResult, CpuState, Session
+from etprof.core.run import STOCK_RUNNER, BlockResult, CpuState, Session
 
 CALM = paired_results([4.0, 4.01, 3.99, 4.0, 4.01, 3.99], [2.0, 2.01, 1.99, 2.0, 2.01, 1.99])
 
@@ -52,6 +52,16 @@ def test_an_interrupted_a_sequential_and_an_emulated_run_say_so() -> None:
     assert "not interleaved" in kinds(a_session(a_plan(order=SEQUENTIAL), CALM))
     session = a_session(results=CALM)
     assert "emulated" in kinds(replace(session, device=replace(session.device, times_are_real=False)))
+
+
+def test_what_a_stock_runner_leaves_unknown_is_said() -> None:
+    known = {("off", 1): (np.array([1.0]),), ("on", 1): ()}
+    traced = calm_but(runner=STOCK_RUNNER, latency_is_traced=True)
+    assert kinds(a_session(results=traced), known) == ["traced latency", "outputs unknown"]
+    bare = calm_but(runner=STOCK_RUNNER, etdump="")
+    assert kinds(a_session(results=bare), known) == ["no traces", "outputs unknown"]
+    alone = a_session(replace(a_plan(), pairs=()), bare)
+    assert kinds(alone, known) == ["no traces"]
 
 
 def test_notes_of_the_run_reach_the_reader() -> None:

@@ -1,6 +1,8 @@
 """Every format renders every kind of report, says what is missing, and lets no name do harm."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,24 @@ def test_a_run_without_traces_says_what_is_missing(name: str, tmp_path: Path) ->
     text = FORMATS[name](untraced(tmp_path))
     assert sentences.NO_TRACE in text
     assert "Not measured: which kernels executed" in text
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_latency_that_was_taken_under_a_tracer_is_not_called_untraced(name: str, tmp_path: Path) -> None:
+    report = a_report(tmp_path)
+    arms = tuple(replace(arm, latency=arm.latency and replace(arm.latency, is_traced=True)) for arm in report.arms)
+    texts = [FORMATS[name](replace(report, arms=some)) for some in (report.arms, arms[:1] + report.arms[1:], arms)]
+    named = re.compile(r"(untraced|partly traced|traced)(?:, steady)? iteration", re.IGNORECASE)
+    said = [named.findall(text) for text in texts]
+    assert [{word.lower() for word in words} for words in said] == [{"untraced"}, {"partly traced"}, {"traced"}]
+
+
+def test_the_console_says_whose_next_step_it_is_where_arms_have_their_own(tmp_path: Path) -> None:
+    report = replace(a_report(tmp_path), comparisons=())
+    first = report.next_steps[0]
+    assert f"next step 1: {first.title}" in FORMATS["console"](report)
+    several = replace(report, next_steps=(first, replace(first, arm="other, 1 thread")))
+    assert f"next step 2 (other, 1 thread): {first.title}" in FORMATS["console"](several)
 
 
 @pytest.mark.parametrize("name", FORMATS)

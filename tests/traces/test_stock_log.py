@@ -1,12 +1,17 @@
 """The log of a stock executor_runner: what it tells is read, what it does not tell stays unknown."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from etprof.core.errors import TraceError
+from etprof.core.trace import EventKind
+from etprof.traces.etdump import read_etdump
 from etprof.traces.stock_log import read_stock_log
 
+DATA = Path(__file__).parents[1] / "data"
 _PREFIX = "I 00:00:00.0{} executorch:executor_runner.cpp:{}] "
 
 
@@ -47,7 +52,19 @@ def test_the_first_iterations_are_the_warm_up() -> None:
 
 
 def test_times_taken_under_a_tracer_say_so() -> None:
-    assert "event tracer on" in read_stock_log(make_log([1.0])).block_fields(warmup=0)["runner"]
+    modes = [read_stock_log(make_log([1.0], traced=on)).block_fields(0)["latency_is_traced"] for on in (False, True)]
+    assert modes == [False, True]
+
+
+def test_what_a_real_one_said_agrees_with_the_trace_it_left() -> None:
+    log = read_stock_log((DATA / "logs" / "stock_runner.txt").read_text(encoding="utf-8"))
+    trace = read_etdump(DATA / "traces" / "stock_runner.etdump")
+    assert (log.load_ns, log.threads, log.method_name, log.is_traced) == (868_047, 1, "forward", True)
+    assert log.executions == len(log.iterations_ns) == trace.run_count == 5
+    assert log.total_ns == pytest.approx(sum(log.iterations_ns), abs=5)
+    inside_ns = trace.duration_ns[trace.kind == EventKind.EXECUTE].tolist()
+    for iteration_ns, execute_ns in zip(log.iterations_ns, inside_ns, strict=True):
+        assert 0.98 * iteration_ns < execute_ns <= iteration_ns
 
 
 def test_an_older_log_tells_only_the_total() -> None:

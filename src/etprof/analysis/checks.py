@@ -69,6 +69,9 @@ def _arm_doubts(arm: ArmReport, session: Session) -> Iterable[Finding]:
     results = session.results_of(arm.experiment, arm.threads)
     yield from _latency_doubts(arm)
     yield from _machine_doubts(arm, results)
+    if any(r.is_stock for r in results):
+        is_compared = any(arm.experiment in (pair.baseline, pair.candidate) for pair in session.plan.pairs)
+        yield from _stock_doubts(arm, has_trace=any(r.etdump for r in results), is_compared=is_compared)
     if arm.unmatched_names:
         yield Finding(
             "unknown operators",
@@ -113,6 +116,28 @@ def _latency_doubts(arm: ArmReport) -> Iterable[Finding]:
             "costly tracer",
             f"{arm.label}: traced iterations were {format_percent(latency.tracer_cost)} slower than untraced ones.",
             "Read operator times as shares; latency comes from untraced iterations.",
+        )
+
+
+def _stock_doubts(arm: ArmReport, *, has_trace: bool, is_compared: bool) -> Iterable[Finding]:
+    """What a runner that is not ours leaves unknown."""
+    if arm.latency and arm.latency.is_traced:
+        yield Finding(
+            "traced latency",
+            f"{arm.label}: the runner's event tracer was on while it was timed; its cost is in the latency.",
+            "Compare it with arms of such runners only, or leave out runner_path: our own times without a tracer.",
+        )
+    if not has_trace:
+        yield Finding(
+            "no traces",
+            f"{arm.label}: the runner has no event tracer, so where the time goes is unknown.",
+            "Build it with EXECUTORCH_ENABLE_EVENT_TRACER=ON, or leave out runner_path.",
+        )
+    if is_compared:
+        yield Finding(
+            "outputs unknown",
+            f"{arm.label}: the runner tells no outputs, so whether both arms compute the same is unknown.",
+            "Leave out runner_path: our own runner tells them.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Latency of one arm: what its untraced iterations say, cold, warm-up and steady kept apart, nothing dropped.
+"""Latency of one arm: what its timed iterations say, cold, warm-up and steady kept apart, nothing dropped.
 
 Outliers are flagged by Tukey's fences (Exploratory Data Analysis, 1977): beyond 1.5 interquartile ranges of the
 quartiles is mild, beyond 3 is severe. MAD is the median absolute deviation, unscaled; the trimmed mean leaves out the
@@ -43,6 +43,7 @@ def summarize_latency(results: Sequence[BlockResult]) -> LatencySummary | None:
         warmup_ms=_median_ms([t for r in results for t in r.warmup_ns[1:]]),
         load_ms=_median_ms([r.load_ns for r in results if r.load_ns is not None]),
         tracer_cost=_tracer_cost(results),
+        is_traced=any(r.latency_is_traced for r in results),
     )
 
 

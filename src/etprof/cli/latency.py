@@ -20,17 +20,18 @@ def command(
     from rich.table import Table
 
     from etprof.pipeline import analyze, write_run_files
+    from etprof.reports.sentences import timing_mode
 
     folder = one_run_dir(run_dir, run_dir_option)
     report = analyze(folder)
     timed = [(arm, arm.latency) for arm in report.arms if arm.latency]
     if not timed:
-        missing = "no untraced iterations" if report.times_are_real else f"no latencies; {NO_TIMES}"
+        missing = "no timed iterations" if report.times_are_real else f"no latencies; {NO_TIMES}"
         raise EtprofError(f"{folder} holds {missing}.", hint="Run the plan in timing mode, on a real CPU.")
     write_run_files(folder, report)
     if quiet:
         return
-    table = Table("steady, untraced")
+    table = Table(f"steady, {timing_mode(report.arms)}")
     for arm, _ in timed:
         table.add_column(arm.label, justify="right")
     rows = ("median", "mad", "mean", "trimmed_mean", "std", "min", "p5", "p25", "p75", "p90", "p95", "p99", "max")

@@ -21,7 +21,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class LatencySummary:
-    """Steady, untraced iterations of all blocks of one arm, in milliseconds."""
+    """Steady iterations of all blocks of one arm, in milliseconds; untraced, unless the runner left no choice."""
 
     blocks: int
     samples: int
@@ -45,6 +45,7 @@ class LatencySummary:
     warmup_ms: float | None
     load_ms: float | None
     tracer_cost: float | None
+    is_traced: bool = False
 
     @property
     def cv(self) -> float:
@@ -194,7 +195,7 @@ class CancellingTransposes:
 
 @dataclass(frozen=True)
 class ArmReport:
-    """One experiment at one thread count; `samples_ms` has the untraced iterations of each block."""
+    """One experiment at one thread count; `samples_ms` has the timed iterations of each block."""
 
     experiment: str
     threads: int

@@ -9,6 +9,8 @@ from etprof.core.plan import Block, Plan
 
 # Said wherever a time of an emulated device would stand.
 NO_TIMES = "emulated: times not meaningful"
+# A runner of ExecuTorch's own, which tells less than ours.
+STOCK_RUNNER = "stock executor_runner"
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class BlockResult:
     warmup_ns: tuple[int, ...] = ()
     warmup_steady: bool | None = None
     latency_ns: tuple[int, ...] = ()
+    latency_is_traced: bool = False
     traced_ns: tuple[int, ...] = ()
     peak_bytes: int | None = None
     outputs: tuple[OutputTensor, ...] = ()
@@ -106,6 +109,10 @@ class BlockResult:
     @property
     def is_ok(self) -> bool:
         return not self.error
+
+    @property
+    def is_stock(self) -> bool:
+        return self.runner == STOCK_RUNNER
 
     @property
     def key(self) -> str:

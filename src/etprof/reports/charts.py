@@ -12,7 +12,7 @@ from typing import Any
 from etprof.core.report import ArmReport, Comparison, Report
 from etprof.core.units import format_ms, format_percent
 from etprof.reports.plots import Bar, Drawing, Row, Title, draw_bars, draw_points
-from etprof.reports.sentences import format_change_ms
+from etprof.reports.sentences import format_change_ms, timing_mode
 
 WIDE, NARROW = 760, 330
 _PNG_SCALE = 2
@@ -35,7 +35,8 @@ def list_charts(report: Report) -> tuple[ChartFile, ...]:
     found = []
     timed = [arm for arm in report.arms if arm.samples_ms]
     if timed:
-        found.append(ChartFile("latency", "Every untraced iteration of each arm.", lambda w: draw_latency(timed, w)))
+        caption = f"Every {timing_mode(timed)} iteration of each arm."
+        found.append(ChartFile("latency", caption, lambda w: draw_latency(timed, w)))
     for number, comparison in enumerate(c for c in report.comparisons if c.categories):
         found += _comparison_charts(report, comparison, f"_{number + 1}" if number else "")
     if not report.comparisons:
@@ -122,7 +123,7 @@ def draw_latency(arms: Sequence[ArmReport], width: int) -> Drawing:
         medians.append({"ms": arm.latency.median_ms, "y": band + 0.44, "end": band + 0.98})
         count = f"n = {len(samples)} in {len(arm.samples_ms)} block{'s' if len(arm.samples_ms) != 1 else ''}"
         labels.append(Row(band, arm.label, f"median {format_ms(arm.latency.median_ms)}, {count}"))
-    title = Title("Latency in ms, untraced iterations", "A point is an iteration, the first on top.")
+    title = Title(f"Latency in ms, {timing_mode(arms)} iterations", "A point is an iteration, the first on top.")
     return draw_points(points, medians, labels, width=width, title=title)
 
 

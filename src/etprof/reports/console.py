@@ -30,8 +30,10 @@ def render(report: Report) -> str:
     for arm in report.arms:
         if arm.evidence:
             console.print(f"{arm.label}: {arm.evidence.verdict}")
+    several = len({step.arm for step in report.next_steps}) > 1
     for number, step in enumerate(report.next_steps[:_STEPS], start=1):
-        console.print(f"next step {number}: {step.title}: {sentences.gain_sentence(step)}.")
+        of_arm = f" ({step.arm})" if several else ""
+        console.print(f"next step {number}{of_arm}: {step.title}: {sentences.gain_sentence(step)}.")
     for finding in report.findings:
         console.print(f"finding: {finding.message} {finding.advice}")
     assert isinstance(console.file, io.StringIO)  # what it was given above
@@ -47,7 +49,7 @@ def _print_arms(console: Console, report: Report) -> None:
 
 
 def _latency_table(report: Report) -> Table:
-    table = Table("arm", title="Latency (untraced iterations)", title_justify="left")
+    table = Table("arm", title=f"Latency ({sentences.timing_mode(report.arms)} iterations)", title_justify="left")
     for heading in ("median", "MAD", "p5", "p95", "iterations"):
         table.add_column(heading, justify="right")
     for arm in report.arms:

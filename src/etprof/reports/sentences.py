@@ -77,6 +77,12 @@ def missing_latency(arm: ArmReport, report: Report) -> str:
     return "traced only, not timed" if arm.accounting else "no block ended well"
 
 
+def timing_mode(arms: Sequence[ArmReport]) -> str:
+    """Whether a tracer was on while the arms were timed: a stock runner that has one leaves no choice."""
+    modes = {arm.latency.is_traced for arm in arms if arm.latency}
+    return "partly traced" if len(modes) > 1 else "traced" if True in modes else "untraced"
+
+
 def sampling_sentence(evidence: KernelEvidence) -> str:
     """How many samples there are, and what became of the others."""
     return (
@@ -179,7 +185,8 @@ def portable_sentence(arm: ArmReport) -> str:
 
 def setting_sentence(arm: ArmReport) -> str:
     hidden = f"hidden from XNNPACK: {', '.join(arm.features_hidden)}" if arm.features_hidden else "nothing hidden"
-    return f"{arm.label}: {hidden}; {arm.runner} runner"
+    runner = arm.runner if arm.runner.endswith("runner") else f"{arm.runner} runner"
+    return f"{arm.label}: {hidden}; {runner}"
 
 
 def format_change_ms(change_ms: float) -> str:

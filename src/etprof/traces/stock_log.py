@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from etprof.core.errors import TraceError
+from etprof.core.run import STOCK_RUNNER
 from etprof.core.units import NS_PER_MS
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
@@ -34,13 +35,14 @@ class StockLog:
 
     def block_fields(self, warmup: int) -> dict[str, Any]:
         """The fields of a BlockResult that this runner knows, its first iterations taken as the warm-up they were."""
-        traced = ", its event tracer on throughout" if self.is_traced else ""
         return {
-            "runner": f"stock executor_runner{traced}",
+            "runner": STOCK_RUNNER,
             "threads_in_force": self.threads,
             "load_ns": self.load_ns,
             "warmup_ns": self.iterations_ns[:warmup],
             "latency_ns": self.iterations_ns[warmup:],
+            # Its tracer, where it was built with one, is on throughout.
+            "latency_is_traced": self.is_traced,
         }
 
 
