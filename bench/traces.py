@@ -1,9 +1,10 @@
 """Reading a trace: ours against ExecuTorch's own Inspector on the same file, and how ours grows with the events.
 
 Each measurement is a process of its own, so that its peak memory is its own. Times are from the file to per-operator
-statistics, imports excluded; traces are recorded by the real runtime. Memory is set against the size of the file twice:
-above what the imports left, and above what a trace of one inference needs, so without the code that reading touches
-for the first time. Run it as `python bench/traces.py`.
+statistics, imports excluded, the best of several; memory is that of the first. Traces are recorded by the real runtime.
+Memory above what the imports left is set against the size of the file, once in all and once without the pages of
+libraries' code that the first read brings in, which is the same for every file. Needs Linux. Run it as
+`python bench/traces.py`.
 """
 
 import argparse
@@ -50,9 +51,7 @@ def compare_with_inspector(model: Path, iterations: int) -> None:
 
 
 def measure_growth(model: Path, sizes: list[int]) -> None:
-    say("    events      file      time   per event   peak memory   above imports, above one inference / file")
-    one = record(model, 1).rename(model.with_name("one.etdump"))
-    program_bytes = best_of(one, "ours")["peak_bytes"]
+    say("    events      file      time   per event   peak memory   above imports / file   without code / file")
     for size in sizes:
         trace = record(model, max(1, round(size / (OPERATORS + 2))))
         ours = best_of(trace, "ours")
@@ -60,8 +59,8 @@ def measure_growth(model: Path, sizes: list[int]) -> None:
         say(
             f"{ours['events']:10,.0f} {file_bytes / 1e6:6.1f} MB {ours['seconds']:7.3f} s "
             f"{ours['seconds'] / ours['events'] * 1e9:8.0f} ns {ours['peak_bytes'] / 1e6:10.0f} MB "
-            f"{(ours['peak_bytes'] - ours['imports_bytes']) / file_bytes:14.1f} x "
-            f"{(ours['peak_bytes'] - program_bytes) / file_bytes:7.1f} x"
+            f"{ours['above_imports_bytes'] / file_bytes:20.2f} x "
+            f"{(ours['above_imports_bytes'] - ours['code_bytes']) / file_bytes:20.2f} x"
         )
         trace.unlink()
 
@@ -118,22 +117,22 @@ def read_ours(path: Path, repeats: int) -> dict[str, float]:
     from etprof.analysis.operators import build_operators
     from etprof.traces.etdump import read_etdump
 
-    imports_bytes = peak_bytes()
+    before = memory_kinds()
     seconds = []
+    memory: dict[str, float] = {}
     for _ in range(repeats):
         start = time.perf_counter()
         trace = read_etdump(path)
         build_operators([trace])
         seconds.append(time.perf_counter() - start)
+        if not memory:
+            after = memory_kinds()
+            memory["peak_bytes"] = after["VmHWM"]
+            memory["above_imports_bytes"] = after["VmHWM"] - before["VmHWM"]
+            memory["code_bytes"] = after["RssFile"] - before["RssFile"]
         events = len(trace)
         del trace
-    return {
-        "seconds": min(seconds),
-        "first_seconds": seconds[0],
-        "events": events,
-        "peak_bytes": peak_bytes(),
-        "imports_bytes": imports_bytes,
-    }
+    return {"seconds": min(seconds), "first_seconds": seconds[0], "events": events, **memory}
 
 
 def read_inspector(path: Path, _: int) -> dict[str, float]:
@@ -142,12 +141,16 @@ def read_inspector(path: Path, _: int) -> dict[str, float]:
     start = time.perf_counter()
     inspector = Inspector(etdump_path=str(path))
     statistics = [(e.perf_data.avg, e.perf_data.p50) for b in inspector.event_blocks for e in b.events if e.perf_data]
-    return {"seconds": time.perf_counter() - start, "events": len(statistics), "peak_bytes": peak_bytes()}
+    seconds = time.perf_counter() - start
+    # Of this process and of those it waited for: Inspector runs flatc.
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {"seconds": seconds, "events": len(statistics), "peak_bytes": 1024 * peak}
 
 
-def peak_bytes() -> int:
-    """Of this process and of those it waited for (Inspector runs flatc)."""
-    return 1024 * max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+def memory_kinds() -> dict[str, int]:
+    """What the kernel says of this process's memory, in bytes; VmHWM is the highest it ever was."""
+    lines = (line.split() for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
+    return {words[0].rstrip(":"): 1024 * int(words[1]) for words in lines if words[-1] == "kB"}
 
 
 def say(text: str) -> None:

@@ -12,8 +12,6 @@ from etprof.analysis.steady_runs import find_steady, select_rows
 from etprof.core.report import CATEGORIES, DELEGATE_OVERHEAD, FRAMEWORK_OVERHEAD, Accounting, CategoryRow
 from etprof.core.trace import EventKind, Trace
 
-OPERATORS = (EventKind.DELEGATED_OPERATOR, EventKind.PORTABLE_OPERATOR)
-
 
 @dataclass(frozen=True)
 class RunAccounting:
@@ -63,7 +61,7 @@ def build_categories(traces: Sequence[Trace], rules: Sequence[Rule] = RULES) -> 
     times: Counter[str] = Counter()
     events: Counter[str] = Counter()
     for trace in traces:
-        rows = select_rows(trace, find_steady(trace)) & np.isin(trace.kind, OPERATORS)
+        rows = select_rows(trace, find_steady(trace)) & trace.is_operator
         for number, time_ns, count in sum_by_name(trace, rows):
             category = categorize(trace.names[number], rules).name
             times[category] += time_ns

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from etprof.analysis.accounting import OPERATORS, build_accounting
+from etprof.analysis.accounting import build_accounting
 from etprof.analysis.categories import RULES, Rule, categorize
 from etprof.analysis.data_types import find_data_type
 from etprof.analysis.steady_runs import find_steady
@@ -76,15 +76,13 @@ def build_operator_details(traces: Sequence[Trace], rules: Sequence[Rule] = RULE
 
 def find_unmatched_names(traces: Sequence[Trace], rules: Sequence[Rule] = RULES) -> tuple[str, ...]:
     """Operator names that no rule of the table matches, so that nothing hides in Other."""
-    names = {
-        trace.names[number] for trace in traces for number in np.unique(trace.name[np.isin(trace.kind, OPERATORS)])
-    }
+    names = {name for trace in traces for name in trace.names_of(trace.is_operator)}
     return tuple(sorted(name for name in names if not categorize(name, rules).matched))
 
 
 def _split_by_signature(trace: Trace) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """For each signature: the rows of its first run's operators, a row of durations per run, and the runs."""
-    rows = np.flatnonzero(np.isin(trace.kind, OPERATORS) & (trace.run >= 0))
+    rows = np.flatnonzero(trace.is_operator & (trace.run >= 0))
     signature = trace.signature[trace.run[rows]]
     if trace.signature_count > 1:
         order = np.argsort(signature, kind="stable")
@@ -107,7 +105,8 @@ def _summarize(samples: OperatorSamples, whole_ns: int, rules: Sequence[Rule]) -
     median_ms = (ranked[:, (runs - 1) // 2] + ranked[:, runs // 2]) / 2 / NS_PER_MS
     std_ms = ranked.std(axis=1) / NS_PER_MS
     p95_ms = ranked[:, -(-95 * runs // 100) - 1] / NS_PER_MS
-    kept = np.unique(np.linspace(0, runs - 1, SAMPLES_KEPT).round().astype(np.int64))
+    most = min(runs, SAMPLES_KEPT)
+    kept = np.arange(most) * (runs - 1) // max(most - 1, 1)
     cold_ms = samples.cold_ns.mean(axis=0) / NS_PER_MS if len(samples.cold_ns) else None
     for i, name in enumerate(samples.names):
         category = categorize(name, rules)

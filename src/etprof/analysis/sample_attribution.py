@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from etprof.analysis.accounting import OPERATORS
 from etprof.core.trace import EventKind, Trace
 
 NOWHERE = -1
@@ -25,7 +24,7 @@ class Attribution:
 
 
 def attribute_samples(trace: Trace, time_ns: NDArray[np.int64]) -> Attribution:
-    rows = np.flatnonzero(np.isin(trace.kind, OPERATORS) & (trace.run >= 0))
+    rows = np.flatnonzero(trace.is_operator & (trace.run >= 0))
     if not len(rows):
         return Attribution(rows, np.full(len(time_ns), NOWHERE))
     first, number = _number_operators(trace, rows)

@@ -54,6 +54,19 @@ class Trace:
     def signature_count(self) -> int:
         return int(self.signature.max()) + 1 if self.run_count else 0
 
+    @property
+    def is_operator(self) -> NDArray[np.bool_]:
+        """Per row: whether it owns its time."""
+        owns: NDArray[np.bool_] = (self.kind == EventKind.DELEGATED_OPERATOR) | (
+            self.kind == EventKind.PORTABLE_OPERATOR
+        )
+        return owns
+
+    def names_of(self, rows: NDArray[np.bool_]) -> tuple[str, ...]:
+        """The names these rows have, each once, in order of appearance in the trace."""
+        # Not by np.unique, which imports a megabyte of numpy.ma to see whether its argument is masked.
+        return tuple(self.names[i] for i in np.flatnonzero(np.bincount(self.name[rows])))
+
     def identity(self, row: int) -> str:
         """d<call>.<position> in a delegate call, p<position> for a portable operator, x<position> for a stray one."""
         position = self.position[row]

@@ -45,6 +45,12 @@ class _Blocks:
 def read_etdump(path: Path) -> Trace:
     if not path.is_file():
         raise TraceError(f"There is no trace at {path}.", hint="Name a .etdump file that a run has left behind.")
+    # The file's bytes are let go before anything is concluded from the columns, for both need memory.
+    return build_trace(*_read_columns(path))
+
+
+def _read_columns(path: Path) -> tuple[EventColumns, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The events, the names they are numbered by, the names of their blocks, and notes on the file as a whole."""
     buffer = Buffer(path)
     root, notes = _find_root(buffer)
     names = NameTable(buffer)
@@ -55,7 +61,8 @@ def read_etdump(path: Path) -> Trace:
             f"{path} holds no profile event.",
             hint="Record it with an ETDump-enabled runner and at least one inference: etprof run writes such traces.",
         )
-    return build_trace(columns, names.names, blocks.names, notes, buffer)
+    buffer.require(float(columns.duration_ns.sum(dtype=np.float64)) < 2.0**62, "its durations are absurd")
+    return columns, names.names, blocks.names, notes
 
 
 def _find_root(buffer: Buffer) -> tuple[Positions, tuple[str, ...]]:
@@ -158,6 +165,7 @@ def _number_names(
     named = name_at > 0
     number[named] = names.intern(buffer.follow(name_at[named]))
     # A backend may identify its operators by number alone.
-    for value in np.unique(delegate_int[~named]):
-        number[~named & (delegate_int == value)] = names.add("(unnamed)" if value == -1 else f"delegate id {value}")
+    ids, choice = np.unique(delegate_int[~named], return_inverse=True)
+    numbers = [names.add("(unnamed)" if value == -1 else f"delegate id {value}") for value in ids.tolist()]
+    number[~named] = np.array(numbers, np.int32)[choice]
     return number

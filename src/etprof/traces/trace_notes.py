@@ -23,9 +23,9 @@ def find_notes(trace: Trace, debug_events: int) -> tuple[str, ...]:
     loose = np.count_nonzero((trace.kind == EventKind.DELEGATED_OPERATOR) & in_run & (trace.delegate_call < 0))
     if loose:
         notes.append(f"{loose:,} delegated operators stand outside any DELEGATE_CALL of their instruction.")
-    unknown = np.unique(trace.name[(trace.kind == EventKind.OTHER) & in_run])
-    if len(unknown):
-        names = ", ".join(repr(trace.names[i]) for i in unknown[:5])
+    unknown = trace.names_of((trace.kind == EventKind.OTHER) & in_run)
+    if unknown:
+        names = ", ".join(map(repr, unknown[:5]))
         notes.append(f"Events of unknown meaning are counted as framework overhead: {names}.")
     if debug_events:
         notes.append(f"{debug_events:,} debug events (tensor contents) were recorded: they slow the inferences down.")
