@@ -58,6 +58,8 @@ def test_a_wrong_command_exits_2_without_a_traceback() -> None:
     [
         (("run",), 2, "A run needs a plan"),
         (("run", "--config", "none.json"), 1, "There is no file none.json"),
+        (("run", "none.json"), 1, "There is no file none.json"),
+        (("run", "a.json", "--config", "b.json"), 2, "Give one plan: a.json or b.json."),
         (("run", "--device", "moon"), 2, "There is no device 'moon'"),
         (("run", "--device", "recorded:none", "--output-root", "x"), 1, "none/manifest.json"),
         (("run", "--force", "--resume"), 2, "give one of them"),

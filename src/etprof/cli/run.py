@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def command(
-    config: Annotated[Path | None, typer.Option(help="The plan to run (JSON).")] = None,
+    plan_file: Annotated[Path | None, typer.Argument(metavar="PLAN", help="The plan to run (JSON).")] = None,
+    config: Annotated[Path | None, typer.Option(help="The same, as an option.")] = None,
     device: Annotated[
         str, typer.Option(help="local, android[:SERIAL], ssh:USER@HOST[:PORT], emulated, or recorded:DIR for a replay.")
     ] = "local",
@@ -44,6 +45,9 @@ def command(
     verbose: Annotated[bool, typer.Option("--verbose", help="Say every runner's command line.")] = False,
 ) -> None:
     """Run a plan: interleaved blocks, analysis, report."""
+    if plan_file and config:
+        raise UsageError(f"Give one plan: {plan_file} or {config}.")
+    config = plan_file or config
     if force and resume:
         raise UsageError("--force begins anew and --resume goes on; give one of them.")
     kind, _, place = device.partition(":")
@@ -130,7 +134,7 @@ def _load_plan(config: Path | None, output_root: Path | None, only: tuple[str, .
     from etprof.store.plan_file import load_plan
 
     if config is None:
-        raise UsageError("A run needs a plan.", hint="Give --config FILE, or use `etprof profile MODEL.pte`.")
+        raise UsageError("A run needs a plan.", hint="Name a plan file, or use `etprof profile MODEL.pte`.")
     plan = load_plan(config)
     plan = select_experiments(plan, only) if only else plan
     return replace(plan, output_root=output_root or plan.output_root)
