@@ -80,7 +80,7 @@ def missing_latency(arm: ArmReport, report: Report) -> str:
 def timing_mode(arms: Sequence[ArmReport]) -> str:
     """Whether a tracer was on while the arms were timed: a stock runner that has one leaves no choice."""
     modes = {arm.latency.is_traced for arm in arms if arm.latency}
-    return "partly traced" if len(modes) > 1 else "traced" if True in modes else "untraced"
+    return "traced and untraced" if len(modes) > 1 else "traced" if True in modes else "untraced"
 
 
 def sampling_sentence(evidence: KernelEvidence) -> str:
