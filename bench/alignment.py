@@ -31,7 +31,7 @@ def main(models: list[str]) -> None:
 
 
 def measure(model: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
-    from etprof.analysis.alignment import align_trace
+    from etprof.analysis.alignment import align_traces
     from etprof.analysis.model_graph import parse_graph
     from etprof.traces.etdump import read_etdump
 
@@ -45,7 +45,7 @@ def measure(model: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
     counts: Counter[str] = Counter()
     calls: Counter[str] = Counter()
     trace = read_etdump(program.with_suffix(".etdump"))
-    for alignment in align_trace(trace, parse_graph(json.loads(graph.read_text()), graph.name)):
+    for alignment in align_traces([trace], parse_graph(json.loads(graph.read_text()), graph.name)):
         kind = "delegated" if alignment.call >= 0 else "portable"
         counts[kind] += len(alignment.nodes)
         counts[f"{kind} mapped"] += alignment.mapped

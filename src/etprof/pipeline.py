@@ -309,7 +309,7 @@ def write_run_files(folder: Path, report: Report) -> None:
         if traces and report.times_are_real:
             stem = f"{arm.experiment}_t{arm.threads}"
             write_timelines(folder / arm.experiment, stem, traces, model_id=session.plan.model.stem)
-            write_statistics(folder / arm.experiment, stem, traces, nodes=find_nodes(traces[0], graph))
+            write_statistics(folder / arm.experiment, stem, traces, nodes=find_nodes(traces, graph))
         if arm.evidence:
             save_kernels(folder / kernels_csv_path(arm.experiment, arm.threads), [arm.evidence])
     stem = session.plan.model.stem

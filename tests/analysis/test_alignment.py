@@ -1,6 +1,7 @@
 """From events back to graph nodes: complete on real models, and nothing that is only a guess."""
 
 import json
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
@@ -8,7 +9,7 @@ from typing import get_args
 import pytest
 
 from etdump_builder import Event, build_etdump
-from etprof.analysis.alignment import align, align_trace, iter_mapped
+from etprof.analysis.alignment import align, align_traces, iter_mapped
 from etprof.analysis.event_patterns import EVENTS, find_alternatives
 from etprof.analysis.layout_changes import find_nodes, name_modules
 from etprof.analysis.model_graph import NO_HANDLE, GraphNode, ModelGraph, TensorSpec, parse_graph
@@ -52,14 +53,14 @@ def align_nodes(events: list[str], *nodes: GraphNode) -> list[set[int]]:
 
 @pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.name.split(".")[0])
 def test_every_event_of_the_recorded_models_is_mapped(path: Path) -> None:
-    alignments = align_trace(read_etdump(trace_of(path)), load_graph(path))
+    alignments = align_traces([read_etdump(trace_of(path))], load_graph(path))
     assert {alignment.confidence for alignment in alignments} == {"exact"}
     assert sum(len(alignment.nodes) for alignment in alignments) > 8
 
 
 @pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.name.split(".")[0])
 def test_the_mapping_keeps_the_order_of_the_graph(path: Path) -> None:
-    for alignment in align_trace(read_etdump(trace_of(path)), load_graph(path)):
+    for alignment in align_traces([read_etdump(trace_of(path))], load_graph(path)):
         indices = [mapped.index for mapped in alignment.nodes if mapped]
         assert indices == sorted(indices)
 
@@ -67,14 +68,14 @@ def test_the_mapping_keeps_the_order_of_the_graph(path: Path) -> None:
 def test_the_module_of_a_known_layer_is_found() -> None:
     path = DATA / "small_cnn.graph.json"
     trace = read_etdump(trace_of(path))
-    rows = name_modules(build_operators([trace]), find_nodes(trace, load_graph(path)))
+    rows = name_modules(build_operators([trace]), find_nodes([trace], load_graph(path)))
     named = {row.identity: row.module_path for row in rows if row.module_path}
     assert named == {"d0.1": "c1", "d0.2": "dw", "d0.3": "pw", "d1.0": "fc"}
 
 
 def test_the_graph_of_another_model_maps_nothing() -> None:
     trace = read_etdump(DATA / "small_cnn.etdump")
-    alignments = align_trace(trace, load_graph(DATA / "mobilenet_v3.graph.json"))
+    alignments = align_traces([trace], load_graph(DATA / "mobilenet_v3.graph.json"))
     assert {alignment.confidence for alignment in alignments} == {"none"}
     assert dict(iter_mapped(alignments)) == {}
 
@@ -131,11 +132,20 @@ def test_a_transpose_that_a_product_cannot_do_must_leave_its_event() -> None:
 
 
 def read_call(tmp_path: Path, *names: str) -> Trace:
-    operators = [Event(name, 10, 20, 0, delegated=True) for name in names]
+    return read_inferences(tmp_path, [names])
+
+
+def read_inferences(tmp_path: Path, *inferences: Sequence[tuple[str, ...]]) -> Trace:
+    """A trace of inferences, each a list of delegate calls, each the names of its operators."""
+    events = []
+    for number, calls in enumerate(inferences):
+        for instruction, names in enumerate(calls):
+            at = 100 * number + 10 * instruction
+            events += [Event(name, at + 2, at + 3, instruction, delegated=True) for name in names]
+            events.append(Event("DELEGATE_CALL", at + 1, at + 9, instruction))
+        events.append(Event("Method::execute", 100 * number, 100 * number + 99))
     path = tmp_path / "built.etdump"
-    path.write_bytes(
-        build_etdump([("Execute", [*operators, Event("DELEGATE_CALL", 5, 30), Event("Method::execute", 0, 40)])])
-    )
+    path.write_bytes(build_etdump([("Execute", events)]))
     return read_etdump(path)
 
 
@@ -148,7 +158,7 @@ def test_an_event_of_two_possible_nodes_is_mapped_only_if_they_are_one_operator(
     clamps = [node(1 + i, "XNNClamp", handle) for i, handle in enumerate(handles)]
     graph = ModelGraph(((node(0, "XNNAdd", 1), *clamps, node(3, "XNNTanh", 4)),), ())
     trace = read_call(tmp_path, "Add (ND) #1", "Clamp (NC) #1", "TanH (NC) #1")
-    (alignment,) = align_trace(trace, graph)
+    (alignment,) = align_traces([trace], graph)
     assert alignment.confidence == confidence
     assert alignment.mapped == (3 if confidence == "exact" else 2)
 
@@ -156,8 +166,37 @@ def test_an_event_of_two_possible_nodes_is_mapped_only_if_they_are_one_operator(
 def test_a_graph_with_another_number_of_partitions_maps_nothing(tmp_path: Path) -> None:
     partition = (node(0, "XNNTanh", 1),)
     trace = read_call(tmp_path, "TanH (NC) #1")
-    assert align_trace(trace, ModelGraph((partition,), ()))[0].confidence == "exact"
-    assert align_trace(trace, ModelGraph((partition, partition), ()))[0].confidence == "none"
+    assert align_traces([trace], ModelGraph((partition,), ()))[0].confidence == "exact"
+    assert align_traces([trace], ModelGraph((partition, partition), ()))[0].confidence == "none"
+
+
+def test_each_kind_of_inference_is_aligned_by_itself(tmp_path: Path) -> None:
+    graph = ModelGraph(((node(0, "XNNAdd", 1), node(1, "XNNClamp", 2)), (node(0, "XNNTanh", 3),)), ())
+    whole = [("Add (ND) #1", "Clamp (NC) #1"), ("TanH (NC) #1",)]
+    fused = [("Add (ND) #1",), ("TanH (NC) #1",)]
+    trace = read_inferences(tmp_path, whole, whole[:1], fused, whole)
+    found = {a.where: a.confidence for a in align_traces([trace], graph)}
+    assert found == {
+        "delegate call 0 of inferences of kind 0": "exact",
+        "delegate call 1 of inferences of kind 0": "exact",
+        "delegate call 0 of inferences of kind 1": "none",
+        "delegate call 0 of inferences of kind 2": "exact",
+        "delegate call 1 of inferences of kind 2": "exact",
+    }
+    rows = {row.identity for row in build_operators([trace])}
+    assert set(find_nodes([trace], graph)) == rows - {"s1.d0.0", "s1.d0.1"}
+
+
+def test_a_later_trace_of_another_kind_takes_no_node_from_the_first(tmp_path: Path) -> None:
+    graph = ModelGraph(((node(0, "XNNTanh", 1),),), ())
+    traces = [read_call(tmp_path, "TanH (NC) #1"), read_call(tmp_path, "Sigmoid (NC) #1")]
+    assert set(find_nodes(traces, graph)) == {"s0.d0.0"} < {row.identity for row in build_operators(traces)}
+
+
+def test_a_delegate_call_without_operators_is_a_call_all_the_same(tmp_path: Path) -> None:
+    graph = ModelGraph(((node(0, "XNNTanh", 1),), (node(0, "XNNStaticReshape", 2),)), ())
+    (alignment,) = align_traces([read_inferences(tmp_path, [("TanH (NC) #1",), ()])], graph)
+    assert alignment.confidence == "exact"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from etprof.analysis.alignment import align_trace
+from etprof.analysis.alignment import align_traces
 from etprof.analysis.event_patterns import plain_event
 from etprof.analysis.model_graph import parse_graph
 from etprof.traces.etdump import read_etdump
@@ -140,7 +140,7 @@ def test_no_event_is_mapped_into_another_stage(kind: str, seed: int, tmp_path: P
     graph = parse_graph(json.loads(json.dumps(build_graph("m", Lowered(captured, edge, program, observed, {})))), "m")
     trace = read_etdump(tmp_path / "m.etdump")
     mapped = events_seen = 0
-    for alignment in (a for a in align_trace(trace, graph) if a.call >= 0):
+    for alignment in (a for a in align_traces([trace], graph) if a.call >= 0):
         nodes = graph.partitions[alignment.call]
         stage_of_node = number_stages([each.type for each in nodes], {node for node, _ in MARKERS.values()})
         events = [plain_event(name) for name in alignment.names]

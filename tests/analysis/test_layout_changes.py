@@ -57,4 +57,4 @@ def test_rows_carry_module_shape_bytes_and_rate(graph: ModelGraph, tmp_path: Pat
 
 
 def test_without_a_graph_nothing_is_guessed(tmp_path: Path) -> None:
-    assert find_nodes(a_trace(tmp_path, 1.0), None) == {}
+    assert find_nodes([a_trace(tmp_path, 1.0)], None) == {}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from etprof.analysis.alignment import align_trace, iter_mapped
+from etprof.analysis.alignment import align_traces, iter_mapped
 from etprof.analysis.model_graph import NO_HANDLE, GraphNode, ModelGraph, TensorSpec, parse_graph
 from etprof.analysis.operators import build_operators
 from etprof.analysis.transposes import CancellingPair, build_movements, find_pairs, list_between_calls
@@ -66,7 +66,7 @@ def pair_up(rows: list[OperatorRow], *partitions: tuple[GraphNode, ...]) -> tupl
 def read(name: str) -> tuple[Trace, ModelGraph, dict[str, GraphNode]]:
     trace = read_etdump(DATA / f"{name}.etdump")
     graph = parse_graph(json.loads((DATA / f"{name}.graph.json").read_text()), name)
-    return trace, graph, dict(iter_mapped(align_trace(trace, graph)))
+    return trace, graph, dict(iter_mapped(align_traces([trace], graph)))
 
 
 def test_bytes_are_those_read_plus_those_written() -> None:

@@ -13,20 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from etprof.analysis.event_patterns import find_alternatives, find_portable_alternatives, plain_event
+from etprof.analysis.identities import parse_identity
 from etprof.analysis.model_graph import NO_HANDLE, GraphNode, ModelGraph
-from etprof.core.trace import EventKind, Trace
+from etprof.analysis.operators import OperatorSamples, collect_operators
+from etprof.core.trace import Trace
 
 Reach = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """One delegate call (or the portable operators, call -1): each event's node, None where it is open."""
+    """One delegate call (or the portable operators, call -1): each event's node, None where it is open.
+
+    `kind` numbers the kinds of inferences where there are several.
+    """
 
     call: int
+    kind: int | None
     identities: tuple[str, ...]
     names: tuple[str, ...]
     nodes: tuple[GraphNode | None, ...]
+
+    @property
+    def where(self) -> str:
+        place = f"delegate call {self.call}" if self.call >= 0 else "the portable operators"
+        return place if self.kind is None else f"{place} of inferences of kind {self.kind}"
 
     @property
     def mapped(self) -> int:
@@ -40,38 +51,37 @@ class Alignment:
         return "partial" if self.mapped else "none"
 
 
-def align_trace(trace: Trace, graph: ModelGraph) -> tuple[Alignment, ...]:
-    """The alignment of each delegate call of the first inference, then that of its portable operators."""
-    in_first = trace.run == 0
-    is_delegated = in_first & (trace.kind == EventKind.DELEGATED_OPERATOR)
-    calls = int(trace.delegate_call[in_first].max(initial=-1)) + 1
+def align_traces(traces: Sequence[Trace], graph: ModelGraph) -> tuple[Alignment, ...]:
+    """The alignment of each delegate call, then that of the portable operators; of every kind of inference."""
+    tables = collect_operators(traces)
     alignments = []
-    for call in range(calls):
-        rows = np.flatnonzero(is_delegated & (trace.delegate_call == call)).tolist()
-        # A graph with another number of partitions is not the graph of this trace.
-        nodes = graph.partitions[call] if calls == len(graph.partitions) else ()
-        alignments.append(_build_alignment(trace, call, rows, nodes, find_alternatives(nodes)))
-    rows = np.flatnonzero(in_first & (trace.kind == EventKind.PORTABLE_OPERATOR)).tolist()
-    alternatives = [find_portable_alternatives(node) for node in graph.undelegated]
-    alignments.append(_build_alignment(trace, -1, rows, graph.undelegated, alternatives))
+    for number, table in enumerate(tables):
+        kind = number if len(tables) > 1 else None
+        groups: dict[tuple[str, int], list[int]] = {}
+        for at, identity in enumerate(table.identities):
+            place = parse_identity(identity)
+            groups.setdefault((place.group, place.call), []).append(at)
+        for call in range(table.calls):
+            # A graph with another number of partitions is not the graph of this trace.
+            nodes = graph.partitions[call] if table.calls == len(graph.partitions) else ()
+            events = groups.get(("d", call), [])
+            alignments.append(Alignment(call, kind, *_lay_over(table, events, nodes, find_alternatives(nodes))))
+        alternatives = [find_portable_alternatives(node) for node in graph.undelegated]
+        events = groups.get(("p", 0), [])
+        alignments.append(Alignment(-1, kind, *_lay_over(table, events, graph.undelegated, alternatives)))
     return tuple(alignment for alignment in alignments if alignment.nodes)
 
 
-def _build_alignment(
-    trace: Trace,
-    call: int,
-    rows: Sequence[int],
+def _lay_over(
+    table: OperatorSamples,
+    events: Sequence[int],
     nodes: Sequence[GraphNode],
     alternatives: Sequence[Sequence[Sequence[str]]],
-) -> Alignment:
-    names = tuple(trace.names[trace.name[row]] for row in rows)
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[GraphNode | None, ...]]:
+    """The identities, the names and the nodes of these events."""
+    names = tuple(table.names[at] for at in events)
     found = align([plain_event(name) for name in names], alternatives)
-    return Alignment(
-        call=call,
-        identities=tuple(trace.identity(row) for row in rows),
-        names=names,
-        nodes=tuple(_choose(nodes, candidates) for candidates in found),
-    )
+    return tuple(table.identities[at] for at in events), names, tuple(_choose(nodes, some) for some in found)
 
 
 def _choose(nodes: Sequence[GraphNode], candidates: set[int]) -> GraphNode | None:

@@ -3,17 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from etprof.analysis.alignment import align_trace, iter_mapped
+from etprof.analysis.alignment import align_traces, iter_mapped
 from etprof.analysis.model_graph import GraphNode, ModelGraph
 from etprof.analysis.transposes import build_movements, find_pairs
 from etprof.core.report import CancellingTransposes, LayoutChange, OperatorRow
 from etprof.core.trace import Trace
 
 
-def find_nodes(trace: Trace, graph: ModelGraph | None) -> dict[str, GraphNode]:
+def find_nodes(traces: Sequence[Trace], graph: ModelGraph | None) -> dict[str, GraphNode]:
     """The graph node of each operator that has a certain one, by the operator's identity."""
-    # Identities name their signature where a trace has several; the graph is that of one method on one input shape.
-    return dict(iter_mapped(align_trace(trace, graph))) if graph and trace.signature_count == 1 else {}
+    return dict(iter_mapped(align_traces(traces, graph))) if graph else {}
 
 
 def name_modules(operators: Sequence[OperatorRow], nodes: Mapping[str, GraphNode]) -> tuple[OperatorRow, ...]:

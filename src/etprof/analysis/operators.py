@@ -11,7 +11,7 @@ from etprof.analysis.categories import RULES, Rule, categorize
 from etprof.analysis.data_types import find_data_type
 from etprof.analysis.steady_runs import find_steady
 from etprof.core.report import OperatorRow
-from etprof.core.trace import Trace
+from etprof.core.trace import EventKind, Trace
 from etprof.core.units import NS_PER_MS
 
 SAMPLES_KEPT = 50
@@ -19,11 +19,15 @@ SAMPLES_KEPT = 50
 
 @dataclass(frozen=True)
 class OperatorSamples:
-    """The operators of one signature in order of execution, with one row of durations per inference."""
+    """The operators of one signature in order of execution, with one row of durations per inference.
+
+    `calls` counts the delegate calls of an inference, those without operators included.
+    """
 
     identities: tuple[str, ...]
     names: tuple[str, ...]
     delegated: tuple[bool, ...]
+    calls: int
     steady_ns: NDArray[np.int64]
     cold_ns: NDArray[np.int64]
 
@@ -44,11 +48,14 @@ class OperatorDetail:
 
 def collect_operators(traces: Sequence[Trace]) -> tuple[OperatorSamples, ...]:
     """One table per signature. Traces of several processes share a table where they recorded the same operators."""
-    parts: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[NDArray[np.int64], NDArray[np.bool_]]]] = {}
+    parts: dict[tuple[tuple[str, ...], tuple[str, ...], int], list[tuple[NDArray[np.int64], NDArray[np.bool_]]]] = {}
     for trace in traces:
         steady = find_steady(trace)
+        in_run = trace.run[(trace.kind == EventKind.DELEGATE_CALL) & (trace.run >= 0)]
+        calls = np.bincount(in_run, minlength=trace.run_count)
         for first, duration_ns, runs in _split_by_signature(trace):
-            key = (tuple(trace.identity(row) for row in first), tuple(trace.names[n] for n in trace.name[first]))
+            identities = tuple(trace.identity(row) for row in first)
+            key = (identities, tuple(trace.names[n] for n in trace.name[first]), int(calls[runs[0]]))
             parts.setdefault(key, []).append((duration_ns, steady[runs]))
     several = len(parts) > 1
     return tuple(
@@ -56,10 +63,11 @@ def collect_operators(traces: Sequence[Trace]) -> tuple[OperatorSamples, ...]:
             identities=tuple(f"s{number}.{i}" if several else i for i in identities),
             names=names,
             delegated=tuple(not i.startswith("p") for i in identities),
+            calls=calls_each,
             steady_ns=np.vstack([duration_ns[steady] for duration_ns, steady in tables]),
             cold_ns=np.vstack([duration_ns[~steady] for duration_ns, steady in tables]),
         )
-        for number, ((identities, names), tables) in enumerate(parts.items())
+        for number, ((identities, names, calls_each), tables) in enumerate(parts.items())
     )
 
 

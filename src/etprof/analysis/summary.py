@@ -71,7 +71,7 @@ def _build_arm(
 ) -> ArmReport:
     results = session.results_of(experiment, threads)
     timed = results if session.device.times_are_real else ()
-    nodes = find_nodes(traces[0], graph) if traces else {}
+    nodes = find_nodes(traces, graph)
     operators = name_modules(build_operators(traces), nodes) if traces else ()
     return ArmReport(
         experiment=experiment,

@@ -117,9 +117,8 @@ def alignment_sentence(alignments: Sequence["Alignment"]) -> str:
     doubtful = [alignment for alignment in alignments if alignment.confidence != "exact"]
     text = f"{mapped} of {total} operators are mapped to the graph."
     for alignment in doubtful:
-        where = f"delegate call {alignment.call}" if alignment.call >= 0 else "the portable operators"
         reason = "the graph does not fit" if alignment.confidence == "none" else "several nodes are possible"
-        text += f"\nIn {where} {len(alignment.nodes) - alignment.mapped} are unmapped: {reason}."
+        text += f"\nIn {alignment.where} {len(alignment.nodes) - alignment.mapped} are unmapped: {reason}."
     return text
 
 

@@ -66,7 +66,7 @@ class TraceInput:
 
 def read_input(paths: Sequence[Path], rules: Path | None = None, graph: Path | None = None) -> TraceInput:
     """Reads them all, and tells on standard error what is to be said about them."""
-    from etprof.analysis.alignment import align_trace, iter_mapped
+    from etprof.analysis.alignment import align_traces, iter_mapped
     from etprof.analysis.model_graph import parse_graph
     from etprof.analysis.rules_file import load_rules
     from etprof.store.json_file import read_json
@@ -76,7 +76,7 @@ def read_input(paths: Sequence[Path], rules: Path | None = None, graph: Path | N
     table = load_rules(rules)
     traces = tuple(trace for path in found for trace in _read_traces(path))
     model = parse_graph(read_json(graph), str(graph)) if graph else None
-    alignments = align_trace(traces[0], model) if model else ()
+    alignments = align_traces(traces, model) if model else ()
     for note in dict.fromkeys(note for trace in traces for note in trace.notes):
         err.print(f"note: {note}", markup=False)
     emulated = any(was_emulated(path) for path in found)
