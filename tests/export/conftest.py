@@ -1,5 +1,6 @@
 """Exports that many tests look at, each made once by the real exporter; and folders of small models."""
 
+import gc
 import textwrap
 import warnings
 from collections.abc import Callable
@@ -26,6 +27,9 @@ def libraries() -> None:
         warnings.simplefilter("ignore")
         for name in ("torch", "executorch.exir", "torchao"):
             import_module(name)
+    # A million objects that stay: exports make many more, and the collector need not go through these each time.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from etprof.export.lowering import Lowered, Progress, lower
 from etprof.export.machine_paths import without_machine_paths
 from etprof.export.meta import artifact_of, build_meta, find_reusable, meta_path, save_meta
 from etprof.export.numerics import compare_outputs
+from etprof.export.provenance import share_provenance
 from etprof.export.registry import ModelEntry, find_model, find_models_dir
 from etprof.export.request import ExportRequest, Quantization, content_digest
 from etprof.export.source import EagerModel, build_model, seeded
@@ -124,7 +125,7 @@ def _export_into(folder: Path, entry: ModelEntry, request: ExportRequest, progre
         reference = _eager_outputs(model, args, kwargs)
         samples, calibrated = _calibration(model, request)
         model.module.to(dtype)
-        with seeded(request.seed):
+        with seeded(request.seed), share_provenance():
             lowered = lower(replace(model, args=args, kwargs=kwargs), request, samples, progress)
         tensors = inputs.flatten(args, kwargs, lowered.captured)
         files = _save_program(folder, request, lowered)
