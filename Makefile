@@ -8,10 +8,9 @@ BIN := $(VENV)/bin
 quickstart: $(VENV)/runtime
 	@$(BIN)/etprof quickstart
 
-# Two at a time: exports above all, which keep one core each, so torch gets one thread. What measures, or waits for a
-# device, has the machine to itself afterwards.
-ALONE := tests/devices $(addprefix tests/runner/,test_feature_groups.py test_native_runner.py test_python_runner.py \
-	test_sampler.py) tests/test_measurement.py tests/test_pipeline.py tests/test_regression_check.py
+# Two at a time: exports above all, which keep one core each, so torch gets one thread. What measures, or has a cache or a
+# device of its own, has the machine to itself afterwards.
+ALONE := tests/devices tests/runner tests/test_measurement.py tests/test_pipeline.py tests/test_regression_check.py
 test: check
 	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal $(addprefix --ignore=,$(ALONE))
 	@$(BIN)/pytest $(ALONE)
