@@ -1,9 +1,9 @@
 """Reading a trace: ours against ExecuTorch's own Inspector on the same file, and how ours grows with the events.
 
 Each measurement is a process of its own, so that its peak memory is its own. Times are from the file to per-operator
-statistics, imports excluded, the best of several; memory is that of the first. Traces are recorded by the real runtime.
-Memory above what the imports left is set against the size of the file, once in all and once without the pages of
-libraries' code that the first read brings in, which is the same for every file. Needs Linux. Run it as
+statistics, imports excluded, the best of several. Traces are recorded by the real runtime. Memory above what the
+imports left is set against the size of the file: after the first read, the same without the pages of libraries' code it
+brings in, and after all reads of the process, between which the heap is not given back. Needs Linux. Run it as
 `python bench/traces.py`.
 """
 
@@ -51,7 +51,7 @@ def compare_with_inspector(model: Path, iterations: int) -> None:
 
 
 def measure_growth(model: Path, sizes: list[int]) -> None:
-    say("    events      file      time   per event   peak memory   above imports / file   without code / file")
+    say("    events      file      time   per event   peak memory  above imports, without code, after all reads / file")
     for size in sizes:
         trace = record(model, max(1, round(size / (OPERATORS + 2))))
         ours = best_of(trace, "ours")
@@ -59,8 +59,9 @@ def measure_growth(model: Path, sizes: list[int]) -> None:
         say(
             f"{ours['events']:10,.0f} {file_bytes / 1e6:6.1f} MB {ours['seconds']:7.3f} s "
             f"{ours['seconds'] / ours['events'] * 1e9:8.0f} ns {ours['peak_bytes'] / 1e6:10.0f} MB "
-            f"{ours['above_imports_bytes'] / file_bytes:20.2f} x "
-            f"{(ours['above_imports_bytes'] - ours['code_bytes']) / file_bytes:20.2f} x"
+            f"{ours['above_imports_bytes'] / file_bytes:13.2f} x "
+            f"{(ours['above_imports_bytes'] - ours['code_bytes']) / file_bytes:11.2f} x "
+            f"{ours['above_imports_at_last_bytes'] / file_bytes:14.2f} x"
         )
         trace.unlink()
 
@@ -132,6 +133,7 @@ def read_ours(path: Path, repeats: int) -> dict[str, float]:
             memory["code_bytes"] = after["RssFile"] - before["RssFile"]
         events = len(trace)
         del trace
+    memory["above_imports_at_last_bytes"] = memory_kinds()["VmHWM"] - before["VmHWM"]
     return {"seconds": min(seconds), "first_seconds": seconds[0], "events": events, **memory}
 
 

@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 
 from etprof.core.errors import DependencyError, TraceError, UsageError
-from etprof.core.plan import Experiment, Plan, Schedule
+from etprof.core.plan import Experiment, Pair, Plan, Schedule
 from etprof.core.report import Verdict
-from etprof.core.run import DeviceInfo, Session
+from etprof.core.run import DeviceInfo, Job, Session
 from etprof.devices.emulated import EmulatedDevice
+from etprof.devices.local import LocalDevice
 from etprof.pipeline import analyze, compare, default_plan, local_device, replay, run_plan, select_experiments, validate
 from etprof.runner.cpu_features import present_features
+from etprof.runner.stock import build_stock_command, identify_runner
 from etprof.runner.toolchain import compiler_path
 from etprof.store.session_file import load_session
 from parts import need
@@ -163,6 +165,26 @@ def test_a_stock_runner_is_driven_and_what_it_cannot_tell_is_unknown(tmp_path: P
     (arm,) = analyze(session.plan.output_root).arms
     assert arm.latency is not None
     assert arm.latency.load_ms is None
+
+
+def test_outputs_that_a_stock_runner_does_not_tell_are_unknown_and_not_different(tmp_path: Path) -> None:
+    (stock,) = with_stock_runner(tmp_path).experiments
+    plan = a_runnable_plan(tmp_path, blocks=3)
+    plan = replace(plan, experiments=(plan.experiments[0], stock), pairs=(Pair("off", "stock"),))
+    ours = scripted_device()
+
+    def command_for(job: Job) -> list[str]:
+        path = job.block.experiment.runner_path
+        return build_stock_command(identify_runner(path), job) if path else ours.command_for(job)
+
+    session = run_plan(plan, LocalDevice(command_for, ours.describe()), Witness(), command="test")
+    assert [r.error for r in session.results] == [""] * 6
+    assert {bool(r.outputs) for r in session.results if r.experiment == "off"} == {True}
+    report = analyze(plan.output_root)
+    assert report.comparisons[0].output_difference is None
+    kinds = [finding.kind for finding in report.findings]
+    assert "outputs unknown" in kinds
+    assert "outputs differ" not in kinds
 
 
 def test_what_a_stock_runner_cannot_do_is_said_before_anything_runs(tmp_path: Path) -> None:

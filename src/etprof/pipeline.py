@@ -245,9 +245,10 @@ def analyze(folder: Path, *, title: str = "") -> Report:
             traces.setdefault(key, []).append(read_etdump(folder / result.etdump))
         if result.samples:
             sampled.setdefault(key, []).append((read_kernel_samples(folder / result.samples), traces[key][-1]))
-        if key not in outputs:
+        # A stock runner tells no outputs: they are unknown, not none.
+        if key not in outputs and not result.is_stock:
             outputs[key] = read_output_values(folder, result)
-    if not outputs:
+    if not any(result.is_ok for result in session.results):
         raise EtprofError(f"{folder} holds no block that ended well.", hint="Read the logs, then run the plan again.")
     report = build_report(
         session,

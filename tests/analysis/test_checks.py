@@ -55,7 +55,7 @@ def test_an_interrupted_a_sequential_and_an_emulated_run_say_so() -> None:
 
 
 def test_what_a_stock_runner_leaves_unknown_is_said() -> None:
-    known = {("off", 1): (np.array([1.0]),), ("on", 1): ()}
+    known = {("off", 1): (np.array([1.0]),)}
     traced = calm_but(runner=STOCK_RUNNER, latency_is_traced=True)
     assert kinds(a_session(results=traced), known) == ["traced latency", "outputs unknown"]
     bare = calm_but(runner=STOCK_RUNNER, etdump="")

@@ -17,14 +17,12 @@ def test_the_worst_output_counts() -> None:
 
 def test_other_shapes_counts_or_infinities_differ_without_bound() -> None:
     assert relative_difference([np.zeros(2)], [np.zeros(3)]) == float("inf")
-    assert relative_difference([np.zeros(2)], [np.zeros(2), np.zeros(2)]) == float("inf")
+    assert relative_difference([np.zeros(2)], []) == float("inf")
     assert relative_difference([np.array([1.0])], [np.array([np.nan])]) == float("inf")
 
 
-def test_what_is_unknown_is_neither_equal_nor_different() -> None:
+def test_nothing_to_compare_is_not_a_difference_of_zero() -> None:
     assert relative_difference([], []) is None
-    assert relative_difference([np.zeros(2)], []) is None
-    assert relative_difference([], [np.zeros(2)]) is None
 
 
 def test_fp16_and_quantised_models_may_differ_more() -> None:

@@ -19,11 +19,8 @@ def output_tolerance(export_meta: Mapping[str, Any]) -> float:
 
 
 def relative_difference(baseline: Outputs, candidate: Outputs) -> float | None:
-    """The largest absolute difference over the largest baseline value; infinite where shapes or NaNs disagree.
-
-    None where one side is unknown: a stock runner tells no outputs.
-    """
-    if not baseline or not candidate:
+    """The largest absolute difference over the largest baseline value; infinite where shapes or NaNs disagree."""
+    if not baseline and not candidate:
         return None
     if [len(t) for t in baseline] != [len(t) for t in candidate]:
         return float("inf")
