@@ -8,12 +8,11 @@ BIN := $(VENV)/bin
 quickstart: $(VENV)/runtime
 	@$(BIN)/etprof quickstart
 
-# Two at a time: exports above all, which keep one core each, so torch gets one thread. What measures, or has a cache or a
-# device of its own, has the machine to itself afterwards.
-ALONE := tests/devices tests/runner tests/test_measurement.py tests/test_pipeline.py tests/test_regression_check.py
+# Two at a time: exports above all, which keep one core each, so torch gets one thread. What measures, or has a device or
+# a cache of its own, has the machine to itself afterwards.
 test: check
-	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal $(addprefix --ignore=,$(ALONE))
-	@$(BIN)/pytest $(ALONE)
+	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m "not alone"
+	@$(BIN)/pytest -m alone
 
 check: $(VENV)/develop
 	@$(BIN)/ruff check
@@ -37,10 +36,10 @@ reference: $(VENV)/develop
 sample: $(VENV)/develop
 	@scripts/make_sample
 
-$(VENV)/runtime: pyproject.toml scripts/install
+$(VENV)/runtime: pyproject.toml constraints.txt scripts/install
 	@PYTHON=$(PYTHON) scripts/install $(VENV) runtime
 	@touch $@
 
-$(VENV)/develop: pyproject.toml scripts/install
+$(VENV)/develop: pyproject.toml constraints.txt scripts/install
 	@PYTHON=$(PYTHON) scripts/install $(VENV) runtime,models,dev,docs
 	@touch $(VENV)/runtime $@

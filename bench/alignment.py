@@ -1,9 +1,8 @@
 """How much of a trace leads back to the graph: exported, executed and aligned by the product itself, per architecture.
 
-Run it as `python bench/alignment.py [MODEL ...]`; a model may carry `+int8`. `etprof models` lists the names.
+Run it as `python bench/alignment.py [MODEL ...]`; a model may carry `+int8`. `etprof models list` lists the names.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -31,8 +30,9 @@ def main(models: list[str]) -> None:
 
 
 def measure(model: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
-    from etprof.analysis.alignment import align_traces
-    from etprof.analysis.model_graph import parse_graph
+    from etprof.analysis.graph.alignment import align_operators
+    from etprof.analysis.operators.operator_statistics import collect_operators
+    from etprof.export.graph_file import load_graph
     from etprof.traces.etdump import read_etdump
 
     name, _, option = model.partition("+")
@@ -41,11 +41,11 @@ def measure(model: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
     program = next(folder.glob("*.pte"))
     record = [sys.executable, __file__, "--record", str(program)]
     subprocess.run(record, check=True, capture_output=True, timeout=600)
-    graph = next(folder.glob("*.graph.json"))
+    graph = load_graph(next(folder.glob("*.graph.json")))
     counts: Counter[str] = Counter()
     calls: Counter[str] = Counter()
     trace = read_etdump(program.with_suffix(".etdump"))
-    for alignment in align_traces([trace], parse_graph(json.loads(graph.read_text()), graph.name)):
+    for alignment in align_operators(collect_operators([trace]), graph):
         kind = "delegated" if alignment.call >= 0 else "portable"
         counts[kind] += len(alignment.nodes)
         counts[f"{kind} mapped"] += alignment.mapped
@@ -60,11 +60,13 @@ def record_trace(program: Path) -> None:
     import torch
     from executorch.extension.pybindings import _C
 
-    meta = json.loads(program.with_name(f"{program.stem}.export_meta.json").read_text())
+    from etprof.export.meta import load_meta
+
+    meta = load_meta(program)
     inputs = []
-    for entry in meta["inputs"]:
-        raw = np.fromfile(program.parent / entry["file"], np.uint8)
-        inputs.append(torch.from_numpy(raw).view(getattr(torch, entry["dtype"])).reshape(entry["shape"]))
+    for each in meta.inputs if meta else ():
+        raw = np.fromfile(program.parent / each.file, np.uint8)
+        inputs.append(torch.from_numpy(raw).view(getattr(torch, each.dtype)).reshape(each.shape))
     loaded = _C._load_program(str(program), enable_etdump=True)
     method = loaded.load_method("forward")
     for _ in range(2):

@@ -1,6 +1,6 @@
 """What sharing the provenance of nodes saves: the same export with and without it, in turn, in fresh processes.
 
-Run it as `python bench/export.py [MODEL ...]`; a model may carry `+int8`. `etprof models` lists the names.
+Run it as `python bench/export.py [MODEL ...]`; a model may carry `+int8`. `etprof models list` lists the names.
 """
 
 import argparse

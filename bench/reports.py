@@ -1,4 +1,4 @@
-"""How long the report of a large run takes, and how much memory: two arms of 1,000 operators and 1,000 iterations.
+"""How long the report of a large run takes, and how much memory: two variants of 1,000 operators and 1,000 iterations.
 
 The traces are recorded by the real runtime; only the untraced latencies are made up, from a fixed seed. The measured
 process is `etprof report`: reading the traces, the whole analysis, every format. Run it as `python bench/reports.py`.
@@ -18,7 +18,7 @@ from etprof.core.plan import Experiment, Pair, Plan, Schedule
 from etprof.core.run import BlockResult, DeviceInfo, Session
 from etprof.store.session_file import save_session
 
-LIMIT_SECONDS, LIMIT_BYTES, LIMIT_HTML = 5.0, 500e6, 3e6
+LIMIT_SECONDS, LIMIT_BYTES, LIMIT_HTML = 2.0, 500e6, 3e6
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
         folder = Path(name)
         run_dir = build_run(folder, options.operators, options.iterations)
         size = sum(path.stat().st_size for path in run_dir.rglob("*.etdump")) / 1e6
-        say(f"2 arms, {options.operators:,} operators, {options.iterations:,} iterations, {size:.0f} MB of traces")
+        say(f"2 variants, {options.operators:,} operators, {options.iterations:,} iterations, {size:.0f} MB of traces")
         measured = [measure(run_dir, folder / "out") for _ in range(options.repeats)]
         seconds, peak = min(m[0] for m in measured), max(m[1] for m in measured)
         say(f"  etprof report  {seconds:6.2f} s (limit {LIMIT_SECONDS:.0f})  {peak / 1e6:5.0f} MB (limit 500)")
@@ -47,29 +47,29 @@ def build_run(folder: Path, operators: int, iterations: int) -> Path:
     model = folder / "chain.pte"
     random = np.random.default_rng(0)
     step("export", model, operators)
-    arms = (Experiment("off", runs=iterations, traced_runs=iterations), Experiment("on", runs=iterations))
+    variants = (Experiment("off", runs=iterations, traced_runs=iterations), Experiment("on", runs=iterations))
     results = []
-    for number, arm in enumerate(arms):
+    for number, variant in enumerate(variants):
         step("record", model, iterations)
-        (run_dir / arm.name).mkdir(parents=True)
-        model.with_suffix(".etdump").rename(run_dir / arm.name / "trace.etdump")
+        (run_dir / variant.name).mkdir(parents=True)
+        model.with_suffix(".etdump").rename(run_dir / variant.name / "trace.etdump")
         times = random.lognormal(15.4 - number / 2, 0.02, iterations).astype(int).tolist()
         results.append(
             BlockResult(
-                experiment=arm.name,
+                experiment=variant.name,
                 threads=1,
                 index=0,
                 runner="native",
                 latency_ns=tuple(times),
-                etdump=f"{arm.name}/trace.etdump",
+                etdump=f"{variant.name}/trace.etdump",
             )
         )
     session = Session(
-        plan=Plan(model, run_dir, arms, (Pair("off", "on"),), Schedule(blocks=1)),
+        plan=Plan(model, run_dir, variants, (Pair("off", "on"),), Schedule(blocks=1)),
         device=DeviceInfo("this machine", "Linux", "x86_64", "a CPU", 1, ()),
         model_sha256="",
         inputs_sha256=(),
-        export_meta={},
+        export_meta=None,
         versions={},
         command="bench/reports.py",
         started_at="2026-01-01T00:00:00+00:00",

@@ -9,11 +9,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from etprof.analysis.kernels import build_evidence
+from etprof.analysis.kernels.evidence import build_evidence
+from etprof.core.loaded_run import SampledBlock
+from etprof.core.plan import Variant
 from etprof.runner.build import ensure_runner
 from etprof.traces.etdump import read_etdump
 from etprof.traces.kernel_samples import read_kernel_samples
@@ -53,8 +56,6 @@ def measure_cost(model: Path, folder: Path, rounds: int, rate_hz: int) -> tuple[
 
 def measure_analysis(model: Path, folder: Path) -> float:
     """Seconds to analyse a million samples, made of real ones over and over."""
-    from dataclasses import replace
-
     run_block(model, folder, 4000)
     samples, trace = read_kernel_samples(folder / "b.kernels"), read_etdump(folder / "b.etdump")
     pick = np.arange(1_000_000) % len(samples)
@@ -62,7 +63,7 @@ def measure_analysis(model: Path, folder: Path) -> float:
         samples, time_ns=samples.time_ns[pick], location=samples.location[pick], thread=samples.thread[pick]
     )
     start = time.perf_counter()
-    build_evidence("bench", 1, [(million, trace)])
+    build_evidence(Variant("bench", 1), [SampledBlock(million, trace)])
     return time.perf_counter() - start
 
 

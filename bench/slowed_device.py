@@ -1,4 +1,4 @@
-"""A recorded run as a device whose rounds come by lot, and of which one arm does more work than was recorded."""
+"""A recorded run as a device whose rounds come by lot, and of which one variant does more work than was recorded."""
 
 import json
 import time
@@ -12,11 +12,11 @@ from etprof.devices.recorded import RecordedDevice
 
 @dataclass(frozen=True)
 class SlowedDevice:
-    """Answers block i of either arm with the same recorded round, so that what both arms suffered stays in both.
+    """Answers block i of either variant with the same recorded round, so that what both suffered stays in both.
 
-    A round is a recorded index and whether its two arms change places, so that nothing but the plan tells them apart.
-    Each iteration of the arm named `slowed` is followed by a busy loop of `share` of its recorded time, clocked and
-    added to it.
+    A round is a recorded index and whether its two variants change places, so that nothing but the plan tells them
+    apart. Each iteration of the variant named `slowed` is followed by a busy loop of `share` of its recorded time,
+    clocked and added to it.
     """
 
     recording: RecordedDevice

@@ -115,7 +115,7 @@ def record_trace(path: Path, iterations: int) -> dict[str, float]:
 
 
 def read_ours(path: Path, repeats: int) -> dict[str, float]:
-    from etprof.analysis.operators import build_operators
+    from etprof.analysis.operators.operator_statistics import build_operators
     from etprof.traces.etdump import read_etdump
 
     before = memory_kinds()

@@ -2,8 +2,8 @@
 
 Run it on a machine that does nothing else: `.venv/bin/python bench/verdicts.py [--real 20] [--simulated 400]`.
 The real part runs a small CNN against itself and against a copy with one more operator, blocks interleaved.
-The recorded part keeps one run of nothing against itself, draws rounds from it by lot, plants a busy loop in one arm
-and goes through the whole pipeline. The simulated part has the noise that the real part showed.
+The recorded part keeps one run of nothing against itself, draws rounds from it by lot, plants a busy loop in one
+variant and goes through the whole pipeline. The simulated part has the noise that the real part showed.
 """
 
 import argparse
@@ -21,14 +21,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from etprof.analysis.compare import estimate_speedup, judge, measure_noise_floor
-from etprof.core.plan import Block, Experiment, Pair, Plan, Schedule
+from etprof.analysis.timing.speedup import estimate_speedup, judge, measure_noise_floor
+from etprof.app.devices import DeviceRequest, open_device
+from etprof.app.measuring import run_plan
+from etprof.app.progress import RunCounter
+from etprof.app.reporting import analyze
+from etprof.app.schedule import reason_to_stop
+from etprof.core.plan import Experiment, Pair, Plan, Schedule
 from etprof.core.report import Interval, Verdict
-from etprof.core.run import BlockResult
 from etprof.devices.recorded import RecordedDevice
-from etprof.pipeline import analyze, local_device, run_plan
 from etprof.runner.build import ensure_runner
-from etprof.schedule import reason_to_stop
 from etprof.store.session_file import load_session
 from slowed_device import SlowedDevice, draw_rounds
 
@@ -36,7 +38,8 @@ from slowed_device import SlowedDevice, draw_rounds
 SCHEDULE = Schedule(max_blocks=24, retries=0)
 # Recorded rounds to draw from.
 ROUNDS = 30
-Arms = tuple[NDArray[np.float64], NDArray[np.float64]]
+Variants = tuple[NDArray[np.float64], NDArray[np.float64]]
+NOBODY = RunCounter(lambda done, total, text: None)
 _MODEL = """
 import torch
 from etprof.core.model import EagerModelBase
@@ -79,21 +82,24 @@ def report_real(folder: Path, count: int) -> float:
     plain, more = (export(folder, name, extra) for name, extra in (("plain", False), ("one_more", True)))
     against_itself = [run_schedule(plain, plain, folder) for _ in range(count)]
     against_more = [run_schedule(plain, more, folder) for _ in range(count)]
-    say("real, nothing against itself", [decide(arms, i) for i, arms in enumerate(against_itself)])
-    say("real, one more operator", [decide(arms, i) for i, arms in enumerate(against_more)])
+    say("real, nothing against itself", [decide(variants, i) for i, variants in enumerate(against_itself)])
+    say("real, one more operator", [decide(variants, i) for i, variants in enumerate(against_more)])
     cost = np.median([np.median(c) / np.median(b) for b, c in against_more]) - 1
-    spread = float(np.median([np.std(np.diff(np.log(arm))) / 2**0.5 for arms in against_itself for arm in arms]))
+    spread = float(
+        np.median([np.std(np.diff(np.log(variant))) / 2**0.5 for variants in against_itself for variant in variants])
+    )
     sys.stdout.write(f"one more operator costs {cost:.1%}; a block's median spreads by {spread:.2%}\n")
     return spread
 
 
 def report_recorded(folder: Path, count: int) -> None:
     """Prints the verdicts of the whole pipeline on a recording of this machine, with and without a busy loop."""
-    arms = (Experiment("plain"), Experiment("again"))
+    variants = (Experiment("plain"), Experiment("again"))
     model = folder / "plain" / "plain_xnnpack_fp32.pte"
     schedule = Schedule(blocks=ROUNDS, max_blocks=ROUNDS, retries=0)
-    plan = Plan(model, folder / "recording", arms, (Pair("plain", "again"),), schedule)
-    run_plan(plan, local_device()[0], Nobody(), command="bench")
+    plan = Plan(model, folder / "recording", variants, (Pair("plain", "again"),), schedule)
+    with open_device(DeviceRequest("local")) as opened:
+        run_plan(plan, opened.device, NOBODY, command="bench")
     recording = RecordedDevice(plan.output_root, load_session(plan.output_root))
     plan = replace(plan, schedule=SCHEDULE)
     for what, share in (("nothing against itself", 0.0), ("a busy loop of 3 %", 0.03)):
@@ -106,22 +112,10 @@ def report_recorded(folder: Path, count: int) -> None:
 
 
 def replay_schedule(plan: Plan, device: SlowedDevice, folder: Path) -> tuple[Verdict, Interval | None]:
-    run_plan(replace(plan, output_root=folder), device, Nobody(), command="bench")
-    (comparison,) = analyze(folder).comparisons
+    run_plan(replace(plan, output_root=folder), device, NOBODY, command="bench")
+    (comparison,) = analyze(folder).report.comparisons
     shutil.rmtree(folder)
     return comparison.verdict, comparison.speedup
-
-
-class Nobody:
-    """An observer that says nothing."""
-
-    def run_started(self, rounds: int, arms: int, done: int) -> None: ...
-
-    def block_started(self, block: Block) -> None: ...
-
-    def block_retried(self, block: Block, reason: str) -> None: ...
-
-    def block_ended(self, result: BlockResult) -> None: ...
 
 
 def report_simulated(noise: float, count: int) -> None:
@@ -137,13 +131,13 @@ def report_simulated(noise: float, count: int) -> None:
     say("simulated, drifting 1 % a block, one after the other", many(1.0, 0.01, interleaved=False))
 
 
-def simulate(rng: np.random.Generator, truth: float, noise: float, drift: float, interleaved: bool) -> Arms:
-    """Block medians of an adaptive schedule, or of a fixed one whose arms run one after the other."""
+def simulate(rng: np.random.Generator, truth: float, noise: float, drift: float, interleaved: bool) -> Variants:
+    """Block medians of an adaptive schedule, or of a fixed one whose variants run one after the other."""
     rounds = SCHEDULE.max_blocks if interleaved else SCHEDULE.blocks
     turns = [turn for i in range(rounds) for turn in ("bc" if i % 2 == 0 else "cb")]
     times: dict[str, list[float]] = {"b": [], "c": []}
-    for when, arm in enumerate(turns if interleaved else sorted(turns)):
-        times[arm].append(exp(rng.normal(0.0, noise) + drift * when) / (truth if arm == "c" else 1.0))
+    for when, variant in enumerate(turns if interleaved else sorted(turns)):
+        times[variant].append(exp(rng.normal(0.0, noise) + drift * when) / (truth if variant == "c" else 1.0))
     used = rounds
     if interleaved:
         used = next(n for n in range(1, rounds + 1) if is_enough(times["b"][:n], times["c"][:n]))
@@ -156,9 +150,9 @@ def is_enough(baseline: list[float], candidate: list[float]) -> bool:
     return bool(reason_to_stop(plan, len(ratios), [estimate_speedup(ratios, SCHEDULE.seed)], 0.0))
 
 
-def decide(arms: Arms, seed: int) -> tuple[Verdict, Interval | None]:
-    speedup = estimate_speedup(np.log(arms[0] / arms[1]), seed)
-    return judge(speedup, measure_noise_floor(arms, seed), len(arms[0]))[0], speedup
+def decide(variants: Variants, seed: int) -> tuple[Verdict, Interval | None]:
+    speedup = estimate_speedup(np.log(variants[0] / variants[1]), seed)
+    return judge(speedup, measure_noise_floor(variants, seed), len(variants[0]))[0], speedup
 
 
 def say(what: str, decided: Sequence[tuple[Verdict, Interval | None]], truth: float | None = None) -> None:
@@ -180,12 +174,12 @@ def export(folder: Path, name: str, extra: bool) -> Path:
     return folder / name / f"{name}_xnnpack_fp32.pte"
 
 
-def run_schedule(baseline: Path, candidate: Path, folder: Path) -> Arms:
+def run_schedule(baseline: Path, candidate: Path, folder: Path) -> Variants:
     """Block medians in nanoseconds, the two models taking turns."""
     times: dict[str, list[float]] = {"b": [], "c": []}
     while not times["b"] or not is_enough(times["b"], times["c"]):
-        for arm in "bc" if len(times["b"]) % 2 == 0 else "cb":
-            times[arm].append(run_block(baseline if arm == "b" else candidate, folder))
+        for variant in "bc" if len(times["b"]) % 2 == 0 else "cb":
+            times[variant].append(run_block(baseline if variant == "b" else candidate, folder))
     return np.array(times["b"]), np.array(times["c"])
 
 

@@ -35,7 +35,7 @@ class AdbDevice:
             )
 
     def stop(self) -> None:
-        """Kills the daemon as a pulled cable would; what it started is not told."""
+        """Kills the daemon as a pulled cable would, without a word to what it started."""
         if self.daemon is not None:
             self.daemon.send_signal(signal.SIGKILL)
             self.daemon.wait()

@@ -69,8 +69,10 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requested_addresses(self) -> list[str]:
+        """What pages asked for; the browser's own first page may still be loading its parts."""
         messages = (json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance"))
-        return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+        asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+        return [address for address in asked if not address.startswith("chrome://")]
 
     def _send(self, command: str, **arguments: Any) -> dict[str, Any]:
         answer: dict[str, Any] = self.driver.execute_cdp_cmd(command, arguments)

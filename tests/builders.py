@@ -1,11 +1,17 @@
 """Small, complete objects for tests; every argument has a sensible default."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from etprof.core.graph import ModelGraph
+from etprof.core.loaded_run import LoadedRun, LoadedVariant, Outputs, SampledBlock
+from etprof.core.model import Delegation, ExportedFile, ExportMeta, ModelSource, Numerics, Weights
 from etprof.core.plan import Experiment, Pair, Plan, Schedule
 from etprof.core.run import BlockResult, DeviceInfo, Session
+from etprof.core.samples import KernelSamples
+from etprof.core.trace import Trace
 
 
 def a_plan(root: Path = Path("run"), *, blocks: int = 4, **schedule: Any) -> Plan:
@@ -52,7 +58,7 @@ def a_session(plan: Plan | None = None, results: tuple[BlockResult, ...] = (), *
         device=a_device_info(),
         model_sha256="0" * 64,
         inputs_sha256=("1" * 64,),
-        export_meta={"dtype": "fp32"},
+        export_meta=None,
         versions={"etprof": "0.1.0"},
         command="etprof run",
         started_at="2026-01-01T00:00:00+00:00",
@@ -62,7 +68,55 @@ def a_session(plan: Plan | None = None, results: tuple[BlockResult, ...] = (), *
     return replace(session, **changes)
 
 
+def a_loaded_run(
+    session: Session | None = None,
+    traces: Mapping[str, Sequence[Trace]] | None = None,
+    *,
+    outputs: Mapping[str, Outputs] | None = None,
+    sampled: Mapping[str, Sequence[tuple[KernelSamples, Trace]]] | None = None,
+    graph: ModelGraph | None = None,
+    folder: Path = Path("run"),
+) -> LoadedRun:
+    """A run as it is read from its folder; traces, outputs and samples by experiment, all at one thread."""
+    session = session or a_session()
+    variants = tuple(
+        LoadedVariant(
+            variant=variant,
+            session=session,
+            results=session.successful(variant),
+            graph=graph,
+            traces=tuple((traces or {}).get(variant.experiment, ())),
+            sampled=tuple(SampledBlock(*block) for block in (sampled or {}).get(variant.experiment, ())),
+            outputs=(outputs or {}).get(variant.experiment),
+        )
+        for variant in session.plan.variants
+    )
+    return LoadedRun(folder, (session,), variants)
+
+
+def an_export_meta(**changes: Any) -> ExportMeta:
+    meta = ExportMeta(
+        model="toy_cnn",
+        backend="xnnpack",
+        dtype="fp32",
+        precision="fp32",
+        seed=0,
+        etprof_version="0.1.0",
+        created_at="2026-01-01T00:00:00+00:00",
+        model_source=ModelSource("models folder", "models/toy_cnn", "2" * 64),
+        versions={"torch": "2.13.0"},
+        weights=Weights(source="random", seed=0, sha256="3" * 64),
+        inputs=(),
+        outputs=(),
+        pte=ExportedFile("toy_cnn.pte", 1, "4" * 64),
+        etrecord=ExportedFile("toy_cnn.pte.etrecord", 1, "5" * 64),
+        delegation=Delegation(1, 1, 0, 1.0, {}, ()),
+        numerics=Numerics("eager", 50.0, 100.0, ()),
+    )
+    return replace(meta, **changes)
+
+
 def paired_results(off_ms: list[float], on_ms: list[float]) -> tuple[BlockResult, ...]:
-    """Blocks of the two arms of `a_plan`, with these medians."""
+    """Blocks of the two variants of `a_plan`, with these medians."""
     pairs = zip(off_ms, on_ms, strict=True)
     return tuple(a_result(n, i, m) for i, (off, on) in enumerate(pairs) for n, m in (("off", off), ("on", on)))

@@ -1,18 +1,32 @@
-"""Parts that many tests share: the toy model, exported once by the real exporter."""
+"""Parts that many tests share: models that are exported once a session, and the command line."""
 
+import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from parts import need
+from shared_exports import SharedExports, session_exports
 
 ROOT = Path(__file__).parents[1]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what is exhaustive unless everything is asked for."""
+    if os.environ.get("ETPROF_REQUIRE_ALL") == "1":
+        return
+    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+    items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+    config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -24,11 +38,30 @@ def interrupts_are_heard() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def toy_cnn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with toy_cnn_xnnpack_fp32.pte and its side files. Copy what you change."""
-    need(find_spec("torch") and find_spec("executorch"), "torch and executorch are not installed")
+def libraries() -> None:
+    """torch and executorch, imported once: what they warn about on the way is not ours."""
+    need(find_spec("torch") and find_spec("executorch") and find_spec("torchao"), "torch or executorch is missing")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # hypothesis looks for the referrers of an object when it is first imported, and would not find frozen ones.
+        for name in ("hypothesis", "torch", "executorch.exir", "torchao"):
+            import_module(name)
+    # A million objects that stay: exports make many more, and the collector need not go through these each time.
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory, libraries: None) -> SharedExports:
+    """Exports a model; the same request gives the same artifact in every worker. Copy what you change."""
+    return session_exports(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def toy_cnn(exported: SharedExports, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with toy_cnn_xnnpack_fp32.pte and its side files, one for each worker. Copy what you change."""
     folder = tmp_path_factory.mktemp("toy_cnn") / "artifacts"
-    run_etprof("export", "toy_cnn", "--outdir", str(folder))
+    shutil.copytree(exported("toy_cnn").pte.parent, folder)
     return folder
 
 

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from typer.main import get_command
-
 from etprof.cli.main import build_app
-from reference_pages import read_doors
+from reference_pages import read_scripts
 
 ROOT = Path(__file__).parents[1]
 SEED_COMMANDS = ROOT / "tests/data/seed_commands"
-# The doors that are shell scripts, and what they lead to.
-SHELL_DOORS = {"build_runners": "etprof runner build", "export_all_models": "etprof export --all"}
+# The compatibility scripts that are shell scripts, and the commands they call.
+SHELL_SCRIPTS = {"build_runners": "etprof runner build", "export_all_models": "etprof export --all"}
 # What a document leaves for the reader to fill in, filled in as the workspace of the tests has it.
 PLACEHOLDERS = {
     "<model>": "toy_cnn", "<model_name>": "toy_cnn", "<your_model>": "toy_cnn", "<name>": "toy_cnn",
@@ -42,7 +40,7 @@ class Command:
 
     @property
     def plain(self) -> str:
-        """On one line, variables and placeholders filled in, and a door of the porch replaced by what it leads to."""
+        """On one line, variables and placeholders filled in, and a compatibility script replaced by its command."""
         text = re.sub(r"\\\n|\s#[^\n]*", " ", fill_in(self.text))
         for assignment in reversed(self.variables):
             name, _, value = assignment.partition("=")
@@ -50,11 +48,11 @@ class Command:
         text = " ".join(text.split())
         text = text.removeprefix(".venv/bin/")
         found = re.match(r"(?:python3? )?model_profiling/(\S+\.py)\b", text)
-        if found and found[1] in (doors := read_doors()):
-            text = f"etprof {' '.join(doors[found[1]])}{text[found.end() :]}"
+        if found and found[1] in (scripts := read_scripts()):
+            text = f"etprof {' '.join(scripts[found[1]])}{text[found.end() :]}"
         found = re.match(r"(?:bash )?model_profiling/scripts/(\w+)\.sh\b", text)
-        if found and found[1] in SHELL_DOORS:
-            text = SHELL_DOORS[found[1]] + text[found.end() :]
+        if found and found[1] in SHELL_SCRIPTS:
+            text = SHELL_SCRIPTS[found[1]] + text[found.end() :]
         return text
 
     def __str__(self) -> str:
@@ -111,10 +109,10 @@ def fill_in(text: str) -> str:
 
 def find_command(words: list[str]) -> tuple[Any, Any, list[str]]:
     """The command of etprof that these words name, its context, and the words behind it."""
-    command: Any = get_command(build_app())
+    command: Any = build_app()
     context = command.context_class(command, info_name="etprof")
     while words and words[0] in getattr(command, "commands", {}):
-        command = command.commands[words[0]]
+        command = command.get_command(context, words[0])
         context = command.context_class(command, info_name=words[0], parent=context)
         words = words[1:]
     return command, context, words
@@ -123,9 +121,9 @@ def find_command(words: list[str]) -> tuple[Any, Any, list[str]]:
 def parse(words: list[str]) -> None:
     """Parses what follows `etprof` with the real parser, without running it."""
     command, context, rest = find_command(words)
-    runs_alone = getattr(command, "invoke_without_command", True)
     assert context.parent is not None or rest == ["--version"], f"etprof has no command {words[:1]}"
-    assert runs_alone or not hasattr(command, "commands"), f"etprof {words[0]} needs one of {list(command.commands)}"
+    inner = list(getattr(command, "commands", ())) if context.parent is not None else []
+    assert not inner, f"etprof {words[0]} needs one of {inner}"
     command.make_context(words[0], rest, parent=context.parent)
 
 

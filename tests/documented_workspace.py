@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from documented_commands import ROOT, Command, fill_in
+from etprof.core.extensions import best_extension
 from etprof.runner.build import cache_dir
 from etprof.runner.cpu_features import host_architecture, present_features
-from etprof.runner.isa import best_extension
 
 _GIVEN = (
     "README.md", "Makefile", "pyproject.toml", "scripts", "bench", "docs",
@@ -19,7 +19,7 @@ _GIVEN = (
 )  # fmt: skip
 _FP16 = "toy_cnn_xnnpack_fp16"
 _FP32 = "toy_cnn_xnnpack_fp32"
-# The runs that are measured, by the names of their arms in the documents, and the model of each.
+# The runs that are measured, by the names of their variants in the documents, and the model of each.
 _MAC = ("mac_sme2_off", "mac_sme2_on", _FP16)
 _LINUX = ("linux_avx512_off", "linux_avx512_on", _FP32)
 _RUN_FOLDER = re.compile(r"(?P<home>[\w./-]*?)\bruns/(?P<name>\w+)\b")
@@ -89,7 +89,7 @@ class Workspace:
 
 
 def build_workspace(folder: Path) -> Workspace:
-    """Builds the runner, exports toy_cnn in two precisions and profiles it, by the doors of the porch."""
+    """Builds the runner, exports toy_cnn in two precisions and profiles it, by the compatibility scripts."""
     for name in _GIVEN:
         source = ROOT / name
         if source.is_dir():
@@ -113,7 +113,7 @@ def build_workspace(folder: Path) -> Workspace:
 
 
 def _plan(baseline: str, candidate: str, model: Path, output_root: Path) -> dict[str, object]:
-    """A short plan of two arms, the first without the best that this CPU has."""
+    """A short plan of two variants, the first without the best that this CPU has."""
     hidden = best_extension(host_architecture(), present_features()).hide_isa
     common = {"num_runs": 10, "traced_runs": 3}
     return {

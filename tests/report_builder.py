@@ -1,17 +1,29 @@
 """Reports for tests, made by the real analysis from traces that are written event by event."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from builders import a_device_info, a_plan, a_session, paired_results
+from builders import a_device_info, a_loaded_run, a_plan, a_session, paired_results
 from etdump_builder import Event, build_etdump
-from etprof.analysis.summary import build_report
+from etprof.analysis.report import build_report
+from etprof.core.categories import categorize
+from etprof.core.operators import PORTABLE as PORTABLE_GROUP
+from etprof.core.operators import OperatorId
 from etprof.core.plan import Plan
-from etprof.core.report import ArmReport, Executed, Interval, KernelEvidence, KernelUse, OperatorKernels, Report
+from etprof.core.report import (
+    Executed,
+    Interval,
+    KernelEvidence,
+    KernelUse,
+    OperatorRow,
+    Report,
+    VariantReport,
+)
 from etprof.core.trace import Trace
 from etprof.traces.etdump import read_etdump
+from evidence_builder import an_evidence, sampled_operator
+from trace_builder import Operators
 
 CONVOLUTION = "Convolution (NHWC, F32) IGEMM #1"
 HOSTILE = "<script>alert(1)</script> | `x` [a](b) \U0001f680 \x1b[31m"
@@ -19,7 +31,22 @@ HOSTILE = "<script>alert(1)</script> | `x` [a](b) \U0001f680 \x1b[31m"
 FIRST = ((CONVOLUTION, 3000), ("Transpose (ND, X32) #1", 400), ("Fully Connected (NC, F32) GEMM #1", 800))
 PORTABLE = (("native_call_upsample_nearest2d.vec_out", 150),)
 SECOND = (("Transpose (ND, X32) #1", 300), ("Add (ND) #1", 90), ("Softmax (NC, F32) #1", 40))
-Operators = Sequence[tuple[str, int]]
+
+
+def an_operator(identity: str, name: str, ms: float = 0.01, whole_ms: float = 10.0) -> OperatorRow:
+    """An operator that takes so long in each of ten inferences of `whole_ms`."""
+    category = categorize(name)
+    return OperatorRow(
+        identity=OperatorId(identity),
+        name=name,
+        category=category.name,
+        subcategory=category.subcategory,
+        delegated=OperatorId(identity).group != PORTABLE_GROUP,
+        count=10,
+        mean_ms=ms,
+        median_ms=ms,
+        share=ms / whole_ms,
+    )
 
 
 def a_trace(
@@ -58,10 +85,10 @@ def _add_call(events: list[Event], at: int, operators: Operators, instruction: i
 
 
 def a_report(folder: Path, *, plan: Plan | None = None, first: Operators = FIRST, **changes: Any) -> Report:
-    """Two arms, the second much faster in convolution and GEMM; `changes` go to the session."""
+    """Two variants, the second much faster in convolution and GEMM; `changes` go to the session."""
     plan = plan or a_plan()
     traces = {
-        (experiment.name, 1): [a_trace(folder, scale, first=first)]
+        experiment.name: [a_trace(folder, scale, first=first)]
         for experiment, scale in zip(plan.experiments, (1.0, 0.25), strict=False)
     }
     results = tuple(
@@ -70,10 +97,10 @@ def a_report(folder: Path, *, plan: Plan | None = None, first: Operators = FIRST
         if r.experiment in {e.name for e in plan.experiments}
     )
     session = a_session(plan, results, **changes)
-    return build_report(session, traces, {}, title="A report", created_at="2026-01-02T00:00:00+00:00")
+    return build_report(a_loaded_run(session, traces), title="A report", created_at="2026-01-02T00:00:00+00:00")
 
 
-def one_arm(folder: Path) -> Report:
+def one_variant(folder: Path) -> Report:
     plan = a_plan()
     return a_report(folder, plan=replace(plan, experiments=plan.experiments[:1], pairs=()))
 
@@ -84,7 +111,7 @@ def emulated(folder: Path) -> Report:
 
 def untraced(folder: Path) -> Report:
     session = a_session(results=paired_results([4.8, 4.81, 4.79, 4.8], [2.0, 2.01, 1.99, 2.0]))
-    return build_report(session, {}, {}, title="A report", created_at="2026-01-02T00:00:00+00:00")
+    return build_report(a_loaded_run(session), title="A report", created_at="2026-01-02T00:00:00+00:00")
 
 
 def hostile(folder: Path) -> Report:
@@ -93,47 +120,36 @@ def hostile(folder: Path) -> Report:
 
 
 def with_kernels(report: Report) -> Report:
-    """The same, had the kernels of its convolutions been sampled; SME is hidden from the first arm."""
-    arms = []
-    for arm in report.arms:
-        shown = arm.experiment == "on"
+    """The same, had the kernels of its convolutions been sampled; SME is hidden from the first variant."""
+    variants = []
+    for variant in report.variants:
+        shown = variant.experiment == "on"
         kernel = KernelUse("kai_matmul_sme2_mopa", "SME", 40) if shown else KernelUse("", "NEON", 90)
-        rows = tuple(replace(row, kernels=(kernel,)) if row.category == "Convolution" else row for row in arm.operators)
-        arms.append(replace(arm, operators=rows, evidence=_evidence(arm, kernel, shown=shown)))
-    return replace(report, arms=tuple(arms))
+        rows = tuple(
+            replace(row, kernels=(kernel,)) if row.category == "Convolution" else row for row in variant.operators
+        )
+        variants.append(replace(variant, operators=rows, evidence=_evidence(variant, kernel, shown=shown)))
+    return replace(report, variants=tuple(variants))
 
 
-def _evidence(arm: ArmReport, kernel: KernelUse, *, shown: bool) -> KernelEvidence:
-    operator = OperatorKernels(
-        identity="d0.0",
-        name=CONVOLUTION,
+def _evidence(variant: VariantReport, kernel: KernelUse, *, shown: bool) -> KernelEvidence:
+    operator = sampled_operator(
+        "d0.0",
+        CONVOLUTION,
+        kernel,
         category="Convolution",
-        data_type="fp32",
-        delegated=True,
         selected="",
-        samples=kernel.samples,
-        waiting=3,
-        kernels=(kernel,),
-        instructions={kernel.instruction_class: kernel.samples},
         share=Interval(1.0, 0.9, 1.0) if shown else Interval(0.0, 0.0, 0.04),
         executed=Executed.YES if shown else Executed.NO,
         reason="" if shown else "hidden",
     )
-    return KernelEvidence(
-        experiment=arm.experiment,
-        threads=arm.threads,
-        extension="SME2",
+    return an_evidence(
+        operator,
+        experiment=variant.experiment,
+        threads=variant.threads,
         shown=shown,
-        advertised=True,
-        compiled_in=None,
-        samples=kernel.samples,
-        waiting=3,
         outside=2,
-        stray=0,
         dropped=1,
-        overruns=0,
-        sampled_threads=1,
-        operators=(operator,),
         share=operator.share,
         verdict=f"SME2 executed: {'yes' if shown else 'no'}",
     )

@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from etdump_builder import Event
+from etprof.analysis.kernels.evidence import build_evidence
+from etprof.core.loaded_run import SampledBlock
+from etprof.core.plan import Variant
+from etprof.core.report import KernelEvidence
 from etprof.core.samples import CodeLocation, KernelSamples
+from etprof.core.trace import Trace
+from etprof.store.coverage_file import load_coverage
+from trace_builder import read_inferences
 
 XNNPACK = "libexecutorch_backend_xnnpack.so"
 POOL = "libexecutorch_threadpool.so"
@@ -18,6 +26,10 @@ LIBRARIES = (XNNPACK, POOL, LIBC)
 SME, NEON, ARM_SCALAR = (word.to_bytes(4, "little") for word in (0x80812000, 0x4E22CC20, 0x8B020020))
 AVX512, AVX2, X86_SCALAR = bytes.fromhex("62f1744858c2"), bytes.fromhex("c5f458c2"), bytes.fromhex("4801d8")
 
+US = 1000
+SEEN = ("sme", "sme2")
+FIRST, SECOND = "Convolution (NHWC, PF32) IGEMM #1", "Fully Connected (NC, F16) GEMM #1"
+
 
 def place(
     code: bytes, symbol: str = "", *, library: str = XNNPACK, function: int = 0x100, in_system: bool = False
@@ -25,9 +37,17 @@ def place(
     return CodeLocation(LIBRARIES.index(library), function + 4, function, symbol, code, in_system)
 
 
-def samples(met: Sequence[tuple[int, CodeLocation]], architecture: str = "arm64", **changes: Any) -> KernelSamples:
+MOPA, PLAIN = place(SME, "kai_kernel_sme2_mopa"), place(NEON, "", function=0x900)
+
+
+def met(count: int, where: CodeLocation, start_us: int) -> list[tuple[int, CodeLocation]]:
+    """So many samples at one place, a nanosecond apart."""
+    return [(start_us * US + i, where) for i in range(count)]
+
+
+def samples(taken: Sequence[tuple[int, CodeLocation]], architecture: str = "arm64", **changes: Any) -> KernelSamples:
     """Samples at these times, in nanoseconds, each at its place."""
-    places = list(dict.fromkeys(where for _, where in met))
+    places = list(dict.fromkeys(where for _, where in taken))
     fields: dict[str, Any] = {
         "architecture": architecture,
         "interval_ns": 1000,
@@ -40,11 +60,34 @@ def samples(met: Sequence[tuple[int, CodeLocation]], architecture: str = "arm64"
         "libraries": LIBRARIES,
         "kernel_names": (),
         "locations": tuple(places),
-        "time_ns": np.array([when for when, _ in met], np.int64),
-        "location": np.array([places.index(where) for _, where in met], np.uint32),
-        "thread": np.zeros(len(met), np.uint16),
+        "time_ns": np.array([when for when, _ in taken], np.int64),
+        "location": np.array([places.index(where) for _, where in taken], np.uint32),
+        "thread": np.zeros(len(taken), np.uint16),
     }
     return KernelSamples(**{**fields, **changes})
+
+
+def a_sampled_trace(folder: Path, runs: int = 2, names: tuple[str, str] = (FIRST, SECOND)) -> Trace:
+    """An inference each millisecond: the first operator from 10 us on, the second from 110, a portable one from 300."""
+
+    def inference(at: int) -> tuple[Event, ...]:
+        return (
+            Event(names[0], at + 10 * US, at + 110 * US, 0, delegated=True),
+            Event(names[1], at + 110 * US, at + 210 * US, 0, delegated=True),
+            Event("DELEGATE_CALL", at + 5 * US, at + 220 * US, 0),
+            Event("native_call_mean.out", at + 300 * US, at + 350 * US, 1),
+            Event("OPERATOR_CALL", at + 300 * US, at + 350 * US, 1),
+            Event("Method::execute", at, at + 400 * US),
+        )
+
+    return read_inferences(folder, *(inference(run * 1000 * US) for run in range(runs)))
+
+
+def prove(trace: Trace, *blocks: KernelSamples, **settings: Any) -> KernelEvidence:
+    """What blocks prove that were sampled beside this trace; on a CPU with SME2, unless `settings` say otherwise."""
+    known: dict[str, Any] = {"seen": SEEN, "version": "1.5.1", "coverage": load_coverage()}
+    sampled = [SampledBlock(block, trace) for block in blocks]
+    return build_evidence(Variant("on", 1), sampled, **{**known, **settings})
 
 
 def write_samples(path: Path, content: KernelSamples, **header_changes: Any) -> Path:

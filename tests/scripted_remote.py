@@ -1,5 +1,6 @@
 """A device behind a real shell, with the scripted runner in place of a real one."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,3 +40,9 @@ def scripted_remote(
             folder.remove()
         finally:
             shell.close()
+
+
+def count_pushes(said: list[str]) -> list[int]:
+    """How many files were pushed each time, from the lines of progress."""
+    found = (re.fullmatch(r"pushing (\d+) files? to \S+: \S+ \S+", line) for line in said)
+    return [int(match[1]) for match in found if match]

@@ -1,4 +1,4 @@
-"""A program that keeps the runner's contract, or breaks it as it is told to, which no real one does.
+"""A program that keeps the runner's contract, or breaks it on request, which no real one does.
 
 Usage: python scripted_runner.py [--behave HOW] [--latency_ms X] <the flags of any runner>
 """
@@ -34,6 +34,8 @@ def main() -> int:
     if options.behave == "fill the disk":
         return _fill_the_disk(options.etdump_path)
     options.etdump_path.write_bytes(_trace(options))
+    if options.kernel_samples:
+        _write_samples(options)
     options.result_path.write_text("not JSON at all" if options.behave == "garbage" else json.dumps(_result(options)))
     return 0
 
@@ -58,6 +60,7 @@ def _parse() -> argparse.Namespace:
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--behave", default="well")
     parser.add_argument("--latency_ms", type=float, default=2.0)
+    parser.add_argument("--sample_ms", type=int, default=0)
     parser.add_argument("--output", default="same")
     return parser.parse_args()
 
@@ -77,6 +80,17 @@ def _trace(options: argparse.Namespace) -> bytes:
         ]
     data = build_etdump([("Execute", events)])
     return data[: len(data) // 2] if options.behave == "truncated trace" else data
+
+
+def _write_samples(options: argparse.Namespace) -> None:
+    """Sixty samples in the convolution of the first inference, in a kernel of the class that was not hidden."""
+    # numpy takes longer to import than all the rest, and few blocks sample.
+    from sample_builder import AVX2, AVX512, place, samples, write_samples
+
+    length = int(options.latency_ms * 1e6)
+    where = place(AVX2 if options.hide_isa else AVX512)
+    met = [(10 * length + length * step // 100, where) for step in range(60)]
+    write_samples(options.kernel_samples, samples(met, "x86_64", end_ns=20 * length))
 
 
 def _result(options: argparse.Namespace) -> dict[str, object]:

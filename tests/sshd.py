@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from getpass import getuser
 from pathlib import Path
@@ -53,7 +53,9 @@ class Sshd:
         """Ends the server and every connection of it, as a pulled cable would."""
         if self.process is not None:
             for pid in _session_of(self.process.pid):
-                os.kill(pid, signal.SIGKILL)
+                # A connection that was closed just now ends by itself.
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             self.process.wait()
             self.process = None
 

@@ -1,8 +1,7 @@
-"""The door to `etprof export`."""
+"""Compatibility script: `etprof export`."""
 
 import sys
 
 from etprof.cli.main import main
 
-if __name__ == "__main__":
-    sys.exit(main(["export", *sys.argv[1:]]))
+sys.exit(main(["export", *sys.argv[1:]]))

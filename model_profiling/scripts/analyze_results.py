@@ -1,7 +1,7 @@
-"""Door to `etprof analyze`."""
+"""Compatibility script: `etprof report --format json,tables,statistics,console`."""
 
 import sys
 
 from etprof.cli.main import main
 
-raise SystemExit(main(["analyze", *sys.argv[1:]]))
+sys.exit(main(["report", "--format", "json,tables,statistics,console", *sys.argv[1:]]))

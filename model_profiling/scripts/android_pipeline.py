@@ -1,7 +1,7 @@
-"""Door to `etprof run --device android`."""
+"""Compatibility script: `etprof run --device android`."""
 
 import sys
 
 from etprof.cli.main import main
 
-raise SystemExit(main(["run", "--device", "android", *sys.argv[1:]]))
+sys.exit(main(["run", "--device", "android", *sys.argv[1:]]))

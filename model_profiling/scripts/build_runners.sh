@@ -7,5 +7,5 @@ if [ ! -x "$root/.venv/bin/etprof" ]; then
   echo "hint: bash model_profiling/scripts/setup_repo.sh" >&2
   exit 1
 fi
-[ $# -gt 0 ] || set -- --doors "$root/executorch/cmake-out"
+[ $# -gt 0 ] || set -- --executor-scripts "$root/executorch/cmake-out"
 exec "$root/.venv/bin/etprof" runner build "$@"

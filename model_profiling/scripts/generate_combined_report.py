@@ -1,7 +1,7 @@
-"""Door to `etprof combine`."""
+"""Compatibility script: `etprof report`."""
 
 import sys
 
 from etprof.cli.main import main
 
-raise SystemExit(main(["combine", *sys.argv[1:]]))
+sys.exit(main(["report", *sys.argv[1:]]))

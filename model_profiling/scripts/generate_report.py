@@ -1,7 +1,7 @@
-"""Door to `etprof report`."""
+"""Compatibility script: `etprof report`."""
 
 import sys
 
 from etprof.cli.main import main
 
-raise SystemExit(main(["report", *sys.argv[1:]]))
+sys.exit(main(["report", *sys.argv[1:]]))

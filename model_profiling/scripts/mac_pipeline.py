@@ -1,7 +1,7 @@
-"""Door to `etprof run`."""
+"""Compatibility script: `etprof run`."""
 
 import sys
 
 from etprof.cli.main import main
 
-raise SystemExit(main(["run", *sys.argv[1:]]))
+sys.exit(main(["run", *sys.argv[1:]]))

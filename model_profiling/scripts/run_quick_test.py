@@ -1,7 +1,7 @@
-"""Door to `etprof quickstart`."""
+"""Compatibility script: `etprof quickstart`."""
 
 import sys
 
 from etprof.cli.main import main
 
-raise SystemExit(main(["quickstart", *sys.argv[1:]]))
+sys.exit(main(["quickstart", *sys.argv[1:]]))

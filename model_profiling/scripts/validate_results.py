@@ -1,7 +1,7 @@
-"""Door to `etprof validate`."""
+"""Compatibility script: `etprof validate`."""
 
 import sys
 
 from etprof.cli.main import main
 
-raise SystemExit(main(["validate", *sys.argv[1:]]))
+sys.exit(main(["validate", *sys.argv[1:]]))

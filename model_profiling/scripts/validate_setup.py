@@ -1,7 +1,7 @@
-"""Door to `etprof doctor`."""
+"""Compatibility script: `etprof doctor`."""
 
 import sys
 
 from etprof.cli.main import main
 
-raise SystemExit(main(["doctor", *sys.argv[1:]]))
+sys.exit(main(["doctor", *sys.argv[1:]]))

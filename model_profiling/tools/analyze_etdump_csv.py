@@ -1,8 +1,7 @@
-"""The door to `etprof operators`."""
+"""Compatibility script: `etprof trace operators`."""
 
 import sys
 
 from etprof.cli.main import main
 
-if __name__ == "__main__":
-    sys.exit(main(["operators", *sys.argv[1:]]))
+sys.exit(main(["trace", "operators", *sys.argv[1:]]))

@@ -1,8 +1,7 @@
-"""The door to `etprof transposes`."""
+"""Compatibility script: `etprof trace transposes`."""
 
 import sys
 
 from etprof.cli.main import main
 
-if __name__ == "__main__":
-    sys.exit(main(["transposes", *sys.argv[1:]]))
+sys.exit(main(["trace", "transposes", *sys.argv[1:]]))

@@ -1,8 +1,7 @@
-"""The door to `etprof categories`."""
+"""Compatibility script: `etprof trace categories`."""
 
 import sys
 
 from etprof.cli.main import main
 
-if __name__ == "__main__":
-    sys.exit(main(["categories", *sys.argv[1:]]))
+sys.exit(main(["trace", "categories", *sys.argv[1:]]))

@@ -1,8 +1,7 @@
-"""The door to `etprof timeline`."""
+"""Compatibility script: `etprof trace timeline`."""
 
 import sys
 
 from etprof.cli.main import main
 
-if __name__ == "__main__":
-    sys.exit(main(["timeline", *sys.argv[1:]]))
+sys.exit(main(["trace", "timeline", *sys.argv[1:]]))

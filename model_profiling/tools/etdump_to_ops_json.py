@@ -1,8 +1,7 @@
-"""The door to `etprof ops-json`."""
+"""Compatibility script: `etprof trace json`."""
 
 import sys
 
 from etprof.cli.main import main
 
-if __name__ == "__main__":
-    sys.exit(main(["ops-json", *sys.argv[1:]]))
+sys.exit(main(["trace", "json", *sys.argv[1:]]))

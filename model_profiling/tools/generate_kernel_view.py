@@ -1,8 +1,7 @@
-"""The door to `etprof kernel-view`."""
+"""Compatibility script: `etprof kernels view`."""
 
 import sys
 
 from etprof.cli.main import main
 
-if __name__ == "__main__":
-    sys.exit(main(["kernel-view", *sys.argv[1:]]))
+sys.exit(main(["kernels", "view", *sys.argv[1:]]))

@@ -1,7 +1,7 @@
-"""Door to `etprof latency`."""
+"""Compatibility script: `etprof report --format latency,statistics`."""
 
 import sys
 
 from etprof.cli.main import main
 
-raise SystemExit(main(["latency", *sys.argv[1:]]))
+sys.exit(main(["report", "--format", "latency,statistics", *sys.argv[1:]]))

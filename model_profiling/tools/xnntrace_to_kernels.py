@@ -1,8 +1,7 @@
-"""The door to `etprof xnn-log`."""
+"""Compatibility script: `etprof kernels log`."""
 
 import sys
 
 from etprof.cli.main import main
 
-if __name__ == "__main__":
-    sys.exit(main(["xnn-log", *sys.argv[1:]]))
+sys.exit(main(["kernels", "log", *sys.argv[1:]]))

@@ -1,3 +1,75 @@
-"""etprof: where an ExecuTorch model spends its time, and what SME2 changes about it."""
+"""etprof: where an ExecuTorch model spends its time, and what SME2 changes about it.
+
+The names in `__all__` are the public API, described in docs/guides/python.md. Each is imported when it is first used,
+so that `import etprof` takes a moment.
+"""
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Artifact",
+    "EagerModelBase",
+    "EtprofError",
+    "Quantization",
+    "Run",
+    "RunComparison",
+    "Table",
+    "Trace",
+    "__version__",
+    "compare",
+    "export",
+    "load_run",
+    "profile",
+    "read_trace",
+    "register_model",
+    "run_plan",
+]
+
+# Type checkers know the name. Importing it from typing would take ten times as long as everything else here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from etprof.api.exporting import export
+    from etprof.api.profiling import profile, run_plan
+    from etprof.api.runs import Run, RunComparison, compare, load_run
+    from etprof.api.tables import Table
+    from etprof.api.traces import Trace, read_trace
+    from etprof.core.errors import EtprofError
+    from etprof.core.model import Artifact, EagerModelBase
+    from etprof.export.registry import register_model
+    from etprof.export.request import Quantization
+else:
+    # Hidden from type checkers, which would take every misspelt name for one that `__getattr__` knows.
+    import sys
+    from importlib import import_module
+    from types import ModuleType
+
+    _NAMES = {
+        "etprof.api.exporting": ("export",),
+        "etprof.api.profiling": ("profile", "run_plan"),
+        "etprof.api.runs": ("Run", "RunComparison", "compare", "load_run"),
+        "etprof.api.tables": ("Table",),
+        "etprof.api.traces": ("Trace", "read_trace"),
+        "etprof.core.errors": ("EtprofError",),
+        "etprof.core.model": ("Artifact", "EagerModelBase"),
+        "etprof.export.registry": ("register_model",),
+        "etprof.export.request": ("Quantization",),
+    }
+    _MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+    class _Package(ModuleType):
+        """`etprof.export` stays the function: importing the subpackage of that name would put it in its place."""
+
+        def __setattr__(self, name, value):
+            if not (name in _MODULES and isinstance(value, ModuleType)):
+                super().__setattr__(name, value)
+
+    sys.modules[__name__].__class__ = _Package
+
+    def __getattr__(name):
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+        return value
+
+    def __dir__():
+        return list(__all__)

@@ -1,82 +1,87 @@
-"""The kernels of an arm on a narrow terminal, for somebody who is tired."""
+"""The kernels of a variant on a narrow terminal, for somebody who is tired."""
 
-import io
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from etprof.cli.kernel_tables import evidence_lines, evidence_tables
-from etprof.cli.main import main
-from etprof.core.report import Executed, Interval, KernelEvidence, KernelUse, OperatorKernels
+from etprof.cli.kernel_tables import evidence_lines, evidence_tables, reason_lines
+from etprof.core.operators import OperatorId
+from etprof.core.report import Executed, Interval, KernelEvidence, KernelUse
+from etprof.reports.text_table import render_table
+from evidence_builder import an_evidence, sampled_operator
 
 MOPA = "kai_kernel_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa"
 PACK = "kai_kernel_lhs_imatmul_pack_x32p2vlx1_x32p_sme"
-
-
-def an_operator(name: str, category: str, samples: int, *kernels: KernelUse, identity: str = "d0.0") -> OperatorKernels:
-    share = Interval(1.0, 0.97, 1.0) if samples else None
-    executed = Executed.YES if samples else Executed.UNSEEN
-    return OperatorKernels(identity, name, category, "fp32", True, "PF32", samples, 0, kernels, {}, share, executed)
-
-
-CONVOLUTION = an_operator(
-    "Convolution (NHWC, PF32) IGEMM #2", "Convolution", 599, KernelUse(MOPA, "SME", 500), KernelUse(PACK, "SME", 99)
-)
-CONNECTED = an_operator("Fully Connected (NC, PF32) GEMM #1", "GEMM", 300, KernelUse(MOPA, "SME", 300), identity="d0.1")
-UNSEEN = an_operator("Fully Connected (NC, PF32) GEMM #2", "GEMM", 0, identity="d0.2")
-RARE = an_operator("Transpose (ND, X32) #1", "Data Movement", 2, KernelUse("memcpy", "NEON", 2), identity="d0.3")
-EVIDENCE = KernelEvidence(
-    "on", 1, "SME2", True, True, (MOPA,), 901, 0, 0, 899, 0, 0, 1, (RARE, UNSEEN, CONNECTED, CONVOLUTION),
-    Interval(1.0, 0.99, 1.0), "SME2 executed: yes.",
+SURE = Interval(1.0, 0.97, 1.0)
+CONVOLUTION = sampled_operator(
+    "d0.0", "Convolution (NHWC, PF32) IGEMM #2", KernelUse(MOPA, "SME", 500), KernelUse(PACK, "SME", 99),
+    category="Convolution", share=SURE,
 )  # fmt: skip
+CONNECTED = sampled_operator("d0.1", "Fully Connected (NC, PF32) GEMM #1", KernelUse(MOPA, "SME", 300), share=SURE)
+UNSEEN = sampled_operator("d0.2", "Fully Connected (NC, PF32) GEMM #2")
+RARE = sampled_operator(
+    "d0.3", "Transpose (ND, X32) #1", KernelUse("memcpy", "NEON", 2), category="Data Movement", selected="",
+    executed=Executed.NO, reason="only moves data",
+)  # fmt: skip
+EVIDENCE = an_evidence(RARE, UNSEEN, CONNECTED, CONVOLUTION, compiled_in=(MOPA,), verdict="SME2 executed: yes.")
 
 
-def show(evidence: KernelEvidence, limit: int | None = 15, width: int = 80) -> str:
-    console = Console(file=io.StringIO(), width=width, color_system=None)
-    for table in evidence_tables(evidence, limit):
-        console.print(table)
-    assert isinstance(console.file, io.StringIO)  # what it was given above
-    return console.file.getvalue()
+def render(evidence: KernelEvidence, limit: int | None = 15, width: int | None = 80) -> str:
+    return "\n".join(render_table(table, width) for table in evidence_tables(evidence, limit))
 
 
-def test_eighty_columns_hold_an_operator_on_one_line() -> None:
-    lines = show(EVIDENCE).splitlines()
-    assert max(len(line) for line in lines) <= 80
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_operators_and_kernels_stand_whole_on_one_line(width: int) -> None:
+    lines = render(EVIDENCE, None, width).splitlines()
+    assert max(map(len, lines)) <= width
+    for name in [*(row.name for row in EVIDENCE.operators), MOPA, PACK, "memcpy"]:
+        assert sum(name in line for line in lines) == 1, name
+
+
+def test_eighty_columns_hold_all_of_an_operator() -> None:
+    lines = render(EVIDENCE).splitlines()
     (line,) = [line for line in lines if CONVOLUTION.name in line]
     assert line.split()[-6:] == ["yes", "100%", "(97-100%)", "599", "1", "2"]
-    assert all(len(line) <= 80 for line in list(evidence_lines(EVIDENCE))[1:])
+    assert all(len(line) <= 80 for line in evidence_lines(EVIDENCE))
 
 
 def test_each_kernel_is_named_in_full_once_with_all_its_samples() -> None:
-    text = show(EVIDENCE, width=100)
+    text = render(EVIDENCE, width=100)
     assert text.count(MOPA) == text.count(PACK) == 1
     (line,) = [line for line in text.splitlines() if MOPA in line]
     assert line.split() == ["1", "800", "SME", MOPA]
 
 
 def test_compute_comes_first_and_what_was_hardly_sampled_is_counted_only() -> None:
-    text = show(EVIDENCE)
+    text = render(EVIDENCE)
     names = [row.name for row in (CONVOLUTION, CONNECTED, UNSEEN)]
     assert sorted(names, key=text.index) == names
     assert RARE.name not in text
-    assert "1 more operators; --verbose shows all" in text
-    assert RARE.name in show(EVIDENCE, limit=None)
+    assert text.startswith("Operators (3 of 4; --verbose shows all)\n")
+    assert RARE.name in render(EVIDENCE, limit=None)
 
 
 def test_a_name_that_comes_twice_is_told_apart() -> None:
-    again = replace(CONVOLUTION, identity="d1.0")
-    text = show(replace(EVIDENCE, operators=(CONVOLUTION, again)), width=100)
+    again = replace(CONVOLUTION, identity=OperatorId("d1.0"))
+    text = render(replace(EVIDENCE, operators=(CONVOLUTION, again)), width=100)
     assert f"{CONVOLUTION.name} [d0.0]" in text
     assert f"{CONVOLUTION.name} [d1.0]" in text
 
 
-def test_imported_functions_are_listed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recording = tmp_path / "perf.script"
-    recording.write_text(f" 4711 81234.5: 7f21c0de20 {MOPA} (/opt/lib/libxnn.so)\n", encoding="utf-8")
-    assert main(["kernels", "--import", str(recording)]) == 0
-    said = capsys.readouterr()
-    assert "SME2 executed: yes (100.0% of all samples" in said.out
-    assert said.out.replace("\n", "").replace(" ", "").count(MOPA) == 1
-    assert "does not know ExecuTorch's operators" in said.err
+def test_the_levels_of_evidence_are_kept_apart() -> None:
+    text = "\n".join(evidence_lines(EVIDENCE))
+    assert "on, 1 thread: SME2 executed: yes." in text
+    assert "SME2 was shown; compiled in: 1 kernels by name" in text
+    assert "selected by a packed type: 3 of 3 operators; executed: 2 of 3" in text
+    assert "compiled in: not known" in "\n".join(evidence_lines(replace(EVIDENCE, compiled_in=None)))
+
+
+def test_the_reason_why_an_operator_did_not_execute_it_is_told() -> None:
+    assert list(reason_lines(EVIDENCE)) == ["  Transpose (ND, X32) #1: no: only moves data"]
+
+
+def test_functions_that_stand_for_themselves_are_listed_once() -> None:
+    function = sampled_operator("f0", MOPA, KernelUse(MOPA, "SME", 7), delegated=False)
+    text = render(an_evidence(function), width=100)
+    assert text.count(MOPA) == 1
+    assert "Operators" not in text

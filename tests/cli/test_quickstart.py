@@ -11,7 +11,8 @@ from etprof.runner.toolchain import compiler_path
 from parts import need
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.alone
 def test_quickstart_exports_runs_and_reports_and_can_be_repeated(tmp_path: Path) -> None:
     need(compiler_path(), "there is no C++ compiler")
     first = run_etprof("quickstart", "--out", str(tmp_path / "out_toy_cnn"))
@@ -42,5 +43,5 @@ def test_quickstart_needs_its_device_before_it_spends_time_on_an_export(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["quickstart", "--platform", "android", "--out", str(tmp_path / "out")]) == 1
-    assert "no adb" in capsys.readouterr().err
+    assert "adb is not installed" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

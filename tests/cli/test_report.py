@@ -1,47 +1,43 @@
-"""`etprof report` and `etprof combine` on a recorded run's folder, through the command line."""
+"""`etprof report`: one run in every format, latencies, and several runs on one page, as typed."""
 
 import json
+import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from builders import a_plan, a_session, paired_results
-from conftest import ROOT
 from etprof.cli.main import main
-from etprof.store.session_file import save_session
-from report_builder import a_trace
+from etprof.core.run import NO_TIMES
+from etprof.reports import FORMATS
+from scripted_device import a_runnable_plan, run_scripted
 
-FILES = {"report.md", "report.html", "analysis_summary.json", "report.csv", "trace.json"}
+Capture = pytest.CaptureFixture[str]
 
-
-@pytest.fixture
-def run_dir(tmp_path: Path) -> Path:
-    """A finished run: session files and a trace for each block."""
-    folder = tmp_path / "out_model" / "runs" / "linux"
-    results = paired_results([4.8, 4.81, 4.79, 4.8], [2.0, 2.01, 1.99, 2.0])
-    for experiment, scale in (("off", 1.0), ("on", 0.25)):
-        (folder / experiment).mkdir(parents=True)
-        a_trace(tmp_path, scale)
-        (tmp_path / f"trace_{scale}_3.etdump").rename(folder / experiment / f"{experiment}_t1.etdump")
-    save_session(folder, a_session(a_plan(folder), results))
-    return folder
+FILES = {each.file for each in FORMATS.values() if each.file}
+SUMMARIES = {"model_pipeline_summary.json", "model_pipeline_summary.md"}
+TIME = re.compile(r"\d\s?(?:ns|us|µs|ms|s)\b|\d\.\d\dx|_ms\b")
 
 
 def files_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if path.is_file()}
 
 
-def test_every_format_is_written_into_the_run_by_default(run_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_is_written_into_the_run_by_default(run_dir: Path, capsys: Capture) -> None:
     before = files_in(run_dir)
     assert main(["report", str(run_dir)]) == 0
-    assert files_in(run_dir) - before == FILES
+    assert files_in(run_dir) - before == FILES | SUMMARIES
     charts = {path.name for path in (run_dir / "charts").iterdir()}
     assert {"latency.svg", "latency.png", "waterfall_operators.svg"} <= charts
     markdown = (run_dir / "report.md").read_text(encoding="utf-8")
     linked = {part.split(")")[0] for part in markdown.split("](charts/")[1:]}
     assert linked
     assert linked <= charts
-    assert "report ok" in capsys.readouterr().out
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "report ok"
+    assert set(said[1:-1]) == {str(run_dir / name) for name in FILES}
+    assert re.fullmatch(r"and \d+ tables and statistics beside them", said[-1])
 
 
 def test_out_and_title_go_where_they_are_told(run_dir: Path, tmp_path: Path) -> None:
@@ -53,24 +49,89 @@ def test_out_and_title_go_where_they_are_told(run_dir: Path, tmp_path: Path) -> 
     assert files_in(tmp_path / "folder") == {"analysis_summary.json", "report.csv"}
 
 
-def test_the_console_format_prints_and_writes_nothing(run_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_console_format_prints_and_writes_nothing(run_dir: Path, capsys: Capture) -> None:
     before = files_in(run_dir)
     assert main(["report", str(run_dir), "--format", "console"]) == 0
-    assert "speed-up 2.40x" in capsys.readouterr().out
+    assert "speed-up 2.00x" in " ".join(capsys.readouterr().out.split())
     assert files_in(run_dir) == before
+
+
+def test_the_analysis_is_files_and_a_summary_on_the_console(run_dir: Path, capsys: Capture) -> None:
+    line = ["report", str(run_dir), "--format", "json,tables,statistics,console"]
+    assert main(line) == 0
+    assert "Convolution" in capsys.readouterr().out
+    assert (run_dir / "analysis_summary.json").is_file()
+    assert (run_dir / "on" / "on_t1_ops_stats.csv").is_file()
+    assert (run_dir / "on" / "on_t1_robust_stats.json").is_file()
+    assert not (run_dir / "report.md").exists()
+    assert main([*line, "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("report ok\n")
+    assert "Convolution" not in said
+
+
+def test_latency_prints_the_robust_statistics_and_writes_them(run_dir: Path, capsys: Capture) -> None:
+    assert main(["report", str(run_dir), "--format", "latency,statistics"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^steady, untraced +off, 1 thread +on, 1 thread$", said, re.M)
+    assert re.search(r"^median +4\.01 ms +2\.00 ms$", said, re.M)
+    assert re.search(r"^iterations in blocks +15 in 3 +15 in 3$", said, re.M)
+    stats = json.loads((run_dir / "on" / "on_t1_robust_stats.json").read_text())
+    assert stats["median_ms"] == pytest.approx(2.004)
+    assert len(stats["samples_by_block"]) == 3
+    assert not (run_dir / "on" / "on_t1_ops_stats.csv").exists(), "latency leaves the tables alone"
+
+
+def test_latency_alone_writes_nothing(run_dir: Path, capsys: Capture) -> None:
+    before = sorted(run_dir.rglob("*"))
+    assert main(["report", str(run_dir), "--format", "latency"]) == 0
+    assert "report ok" not in capsys.readouterr().out
+    assert sorted(run_dir.rglob("*")) == before
+
+
+@pytest.mark.parametrize("wanted", ["latency", "console"])
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_names_stand_whole_at_every_width(
+    wanted: str, width: int, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("mobilenet_v3_without_avx512_vnni", "mobilenet_v3_with_avx512_and_vnni")
+    plan = a_runnable_plan(tmp_path, blocks=2)
+    experiments = tuple(replace(each, name=name) for each, name in zip(plan.experiments, names, strict=True))
+    pair = replace(plan.pairs[0], baseline=names[0], candidate=names[1])
+    run_scripted(replace(plan, experiments=experiments, pairs=(pair,)))
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main(["report", str(plan.output_root), "--format", wanted]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    labels = [f"{name}, 1 thread" for name in names]
+    rows = [*labels, *(("median", "outliers (mild, severe)") if wanted == "latency" else ("Convolution", "end to end"))]
+    for name in rows:
+        assert any(name in line for line in lines), name
+
+
+def test_wide_shows_what_does_not_fit(run_dir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "45")
+    assert main(["report", str(run_dir), "--format", "console,latency"]) == 0
+    assert "not shown at this width: MAD" in " ".join(capsys.readouterr().out.split())
+    assert main(["report", str(run_dir), "--format", "console,latency", "--wide"]) == 0
+    said = capsys.readouterr().out
+    assert "not shown" not in said
+    assert re.search(r"^variant +median +MAD +p5 +p95 +iterations$", said, re.M)
+    assert re.search(r"^steady, untraced +off, 1 thread +on, 1 thread$", said, re.M)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--format", "htlm"], "Did you mean 'html'"),
-        (["--out", "report.pdf"], "told by its ending"),
+        (["--out", "report.pdf"], "chosen by its suffix"),
         (["--out", "report.md", "--format", "md,html"], "A file holds one format"),
         (["--out", "report.md", "--format", "html"], "A file holds one format"),
+        (["--model", "none.pte"], "There is no model none.pte"),
     ],
 )
-def test_a_wrong_request_is_refused_before_any_work(
-    arguments: list[str], said: str, run_dir: Path, capsys: pytest.CaptureFixture[str]
+def test_a_wrong_request_is_refused_before_anything_is_written(
+    arguments: list[str], said: str, run_dir: Path, capsys: Capture
 ) -> None:
     before = files_in(run_dir)
     assert main(["report", str(run_dir), *arguments]) == 2
@@ -78,26 +139,42 @@ def test_a_wrong_request_is_refused_before_any_work(
     assert files_in(run_dir) == before
 
 
-def test_runs_are_combined_on_one_page(run_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_that_was_not_measured_is_refused(run_dir: Path, capsys: Capture) -> None:
+    other = run_dir / "other.pte"
+    other.write_bytes(b"another")
+    assert main(["report", str(run_dir), "--model", str(other)]) == 2
+    assert "is not the model that" in capsys.readouterr().err
+    assert main(["report", str(run_dir), "--model", str(run_dir.parents[1] / "model.pte")]) == 0
+
+
+def test_runs_are_combined_on_one_page(run_dir: Path, tmp_path: Path, capsys: Capture) -> None:
     other = tmp_path / "out_other" / "runs" / "linux"
-    other.parent.mkdir(parents=True)
-    run_dir.rename(other)
-    save_session(run_dir, a_session(a_plan(run_dir), paired_results([1.0] * 4, [1.0] * 4)))
-    for experiment in ("off", "on"):
-        (run_dir / experiment).mkdir()
-        trace = other / experiment / f"{experiment}_t1.etdump"
-        (run_dir / experiment / trace.name).write_bytes(trace.read_bytes())
+    shutil.copytree(run_dir, other)
     target = tmp_path / "combined.json"
-    assert main(["combine", str(run_dir), str(other), "--out", str(target)]) == 0
+    assert main(["report", str(run_dir), str(other), "--out", str(target)]) == 0
+    assert capsys.readouterr().out == f"report ok\n{target}\n"
     assert list(json.loads(target.read_text(encoding="utf-8"))["reports"]) == [
         "out_model/runs/linux",
         "out_other/runs/linux",
     ]
-    assert main(["combine", str(run_dir), str(run_dir)]) == 2
-    assert main(["combine", str(run_dir), "--out", "page.pdf"]) == 2
-    said = capsys.readouterr().err
-    assert "given twice" in said
-    assert ".html, .md, .json" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "A run was given twice."),
+        (["--out", "page.pdf"], ".html, .md, .json"),
+        (["--format", "md"], "--format is for one run."),
+        (["--model", "m.pte"], "--model is for one run."),
+    ],
+)
+def test_what_a_combined_page_cannot_be_is_refused(
+    options: list[str], said: str, run_dir: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", str(run_dir), "--run-dir", str(run_dir), *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.html"))
 
 
 def test_a_folder_of_the_older_kit_is_reported_with_what_it_lacks(run_dir: Path) -> None:
@@ -107,10 +184,37 @@ def test_a_folder_of_the_older_kit_is_reported_with_what_it_lacks(run_dir: Path)
     text = (run_dir / "report.md").read_text(encoding="utf-8")
     assert "traced only, not timed" in text
     assert "Nothing is compared here" in text
-    assert "| Convolution | 3.00 ms | 62.5 % |" in text
+    assert re.search(r"\| Convolution \| \d\.\d\d ms \|", text)
 
 
-@pytest.mark.parametrize("door", ["generate_report.py", "generate_combined_report.py"])
-def test_the_doors_lead_to_the_commands(door: str) -> None:
-    text = (ROOT / "model_profiling" / "scripts" / door).read_text(encoding="utf-8")
-    assert f'main(["{"combine" if "combined" in door else "report"}"' in text
+def test_an_emulated_run_shows_no_time_in_any_format(emulated_dir: Path, capsys: Capture) -> None:
+    assert main(["report", str(emulated_dir), "--format", f"{','.join(FORMATS)},summary"]) == 0
+    texts = {name: (emulated_dir / name).read_text(encoding="utf-8") for name in FILES | SUMMARIES}
+    texts["console"] = capsys.readouterr().out.partition("report ok")[0]
+    for name, text in texts.items():
+        assert NO_TIMES in text, name
+    for name in ("report.md", "console"):
+        assert not TIME.findall(texts[name]), name
+    summary = json.loads(texts["analysis_summary.json"])
+    assert [(v["latency"], v["accounting"], v["operators"], v["samples_ms"]) for v in summary["variants"]] == [
+        (None, None, [], [])
+    ] * 2
+    assert [c["speedup"] for c in summary["comparisons"]] == [None]
+    assert json.loads(texts["trace.json"])["traceEvents"] == []
+
+
+def test_an_emulated_run_leaves_no_table_of_times(emulated_dir: Path, capsys: Capture) -> None:
+    before = sorted(path for path in emulated_dir.glob("*/*"))
+    assert main(["report", str(emulated_dir), "--format", "tables,statistics"]) == 0
+    assert sorted(path for path in emulated_dir.glob("*/*")) == before
+    assert main(["report", str(emulated_dir), "--format", "latency,statistics"]) == 1
+    assert NO_TIMES in capsys.readouterr().err
+
+
+def test_emulated_runs_on_one_page_show_no_time(emulated_dir: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(emulated_dir, other)
+    for name in ("page.md", "page.html"):
+        assert main(["report", str(emulated_dir), str(other), "--out", str(tmp_path / name)]) == 0
+        assert NO_TIMES in (tmp_path / name).read_text(encoding="utf-8")
+    assert not TIME.findall((tmp_path / "page.md").read_text(encoding="utf-8"))

@@ -64,9 +64,13 @@ def test_a_bundle_is_written_where_asked(tmp_path: Path, capfd: pytest.CaptureFi
         (["--target", "amiga"], 2, "There is no target called 'amiga'"),
         (["--executorch-prefix", "/"], 1, "is not an ExecuTorch install prefix"),
         (["--toolchain-file", "/no/such.cmake"], 2, "There is no CMake toolchain file /no/such.cmake"),
-        (["--bundle", "a.tar.gz", "--doors", "b"], 2, "ask for one of them"),
+        (
+            ["--bundle", "a.tar.gz", "--executor-scripts", "b"],
+            2,
+            "--bundle and --executor-scripts are mutually exclusive.",
+        ),
         (["--bundle", "/dev/null/a.tar.gz"], 1, "The bundle cannot be written to /dev/null/a.tar.gz"),
-        (["--doors", "/dev/null"], 1, "cannot be written: Not a directory"),
+        (["--executor-scripts", "/dev/null"], 1, "cannot be written: Not a directory"),
     ],
 )
 def test_a_build_that_cannot_be_is_one_sentence(
@@ -88,11 +92,12 @@ def test_a_cache_that_cannot_be_made_names_the_variable(
 
 def test_the_documented_script_writes_the_documented_paths(tmp_path: Path) -> None:
     script = str(_SCRIPTS / "build_runners.sh")
-    done = subprocess.run(["bash", script, "--doors", str(tmp_path)], capture_output=True, text=True, timeout=120)
+    line = ["bash", script, "--executor-scripts", str(tmp_path)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    doors = {str(path) for path in tmp_path.glob("*/executor_runner")}
-    assert doors == set(done.stdout.splitlines()[2:])
-    assert len(doors) == 2
+    scripts = {str(path) for path in tmp_path.glob("*/executor_runner")}
+    assert scripts == set(done.stdout.splitlines()[2:])
+    assert len(scripts) == 2
 
 
 def test_the_documented_script_without_a_venv_names_the_step_before(tmp_path: Path) -> None:

@@ -2,7 +2,16 @@
 
 import pytest
 
-from etprof.core.units import format_bytes, format_ms, format_percent, format_ratio, format_seconds
+from etprof.core.errors import UsageError
+from etprof.core.units import (
+    format_bytes,
+    format_ms,
+    format_ns,
+    format_percent,
+    format_ratio,
+    format_seconds,
+    parse_duration,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,4 +28,19 @@ def test_ratios_percents_bytes_and_seconds_read_as_a_person_writes_them() -> Non
     assert format_percent(0.0351) == "3.5 %"
     assert format_bytes(512) == "512 B"
     assert format_bytes(3 * 1024**2) == "3.0 MiB"
+    assert format_bytes(5 * 1024**3) == "5.00 GiB"
     assert format_seconds(75) == "1 min 15 s"
+    assert format_seconds(59.94) == "59.9 s"
+    assert format_ns(5_477_000) == "5.48 ms"
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("45", 45), (" 0.5m ", 30)])
+def test_a_duration_is_read_with_its_unit(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0s", "-5s", "5d", "s", "1m30s", "1e3"])
+def test_what_is_not_a_duration_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a duration") as caught:
+        parse_duration(text)
+    assert "90s" in caught.value.hint

@@ -1,12 +1,12 @@
-"""What devices add to a block's result."""
+"""What devices add to a block's result, and what they clear before it."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from etprof.core.plan import TRACE
 from etprof.core.run import CpuState, DeviceInfo, Job, JobOutcome
-from etprof.devices.base import merge_states
-from etprof.pipeline import run_plan
-from scripted_device import Witness, a_runnable_plan, scripted_device
+from etprof.devices.base import merge_states, remove_stale_files, runner_flags
+from scripted_device import a_job, a_runnable_plan, run_scripted, scripted_device, with_experiment
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class ShakyDevice:
 
 
 def test_interruptions_and_the_devices_own_state_are_kept_with_the_block(tmp_path: Path) -> None:
-    session = run_plan(a_runnable_plan(tmp_path, blocks=1), ShakyDevice(), Witness(), command="test")
+    session = run_scripted(a_runnable_plan(tmp_path, blocks=1), ShakyDevice()).session
+    assert len(session.results) == 2
     for result in session.results:
         assert result.retried == ("it was lost",)
         assert (result.cpu_before.battery_percent, result.cpu_after.on_battery) == (50, True)
@@ -37,3 +38,26 @@ def test_the_runners_own_words_win() -> None:
     seen = CpuState(frequencies_khz=(2,), load_average=3.0, temperature_c=20.0, battery_percent=9)
     assert merge_states(said, seen) == CpuState((1,), 3.0, 50.0, battery_percent=9)
     assert merge_states(said, None) == said
+
+
+def test_a_traced_experiment_times_nothing_and_names_its_samples(tmp_path: Path) -> None:
+    job = with_experiment(a_job(tmp_path), mode=TRACE, hide_isa=("sme", "sme2"), extra_args=("--sample_ms", "5"))
+    flags = runner_flags(replace(job, samples=tmp_path / "t.kernels"))
+    pairs = dict(zip(flags[::2], flags[1::2], strict=True))
+    assert (pairs["--num_executions"], pairs["--traced_executions"]) == ("0", "2")
+    assert (pairs["--hide_isa"], pairs["--kernel_samples"]) == ("sme,sme2", str(tmp_path / "t.kernels"))
+    assert flags[-2:] == ["--sample_ms", "5"]
+    assert "--kernel_samples" not in runner_flags(job)
+
+
+def test_files_of_an_earlier_run_are_removed_and_others_stay(tmp_path: Path) -> None:
+    job = replace(a_job(tmp_path), samples=tmp_path / "on" / "on_t1.kernels")
+    job.outputs.mkdir()
+    assert job.samples is not None
+    ours = (job.result, job.etdump, job.log, job.samples, job.outputs / "output_3.bin")
+    others = (job.model, job.outputs / "notes.txt")
+    for path in (*ours, *others):
+        path.write_text("stale")
+    remove_stale_files(job)
+    assert [path.exists() for path in ours] == [False] * 5
+    assert [path.exists() for path in others] == [True] * 2

@@ -1,69 +1,62 @@
-"""What every device promises, asserted over each of them in the same words."""
+"""What every device promises, asserted for each of them in the same words."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from adbd import SERIAL
+from etprof.app.devices import DeviceRequest, open_device
 from etprof.core.plan import Block, Experiment, Warmup
 from etprof.core.run import Job
-from etprof.device_choice import open_device, parse_device
-from etprof.devices import android, ssh
+from etprof.devices import DEVICES, android, ssh
 from etprof.devices.base import Device
 from etprof.devices.recorded import RecordedDevice
-from etprof.pipeline import run_plan
-from etprof.store.layout import block_files
-from scripted_device import Witness, a_runnable_plan, scripted_device
+from scripted_device import a_job, a_recording, scripted_device, with_experiment
 from scripted_remote import scripted_remote
 from sshd import HOST
 
-
-@contextmanager
-def a_local_device(request: pytest.FixtureRequest, folder: Path) -> Iterator[Device]:
-    yield scripted_device()
-
-
-@contextmanager
-def a_recorded_device(request: pytest.FixtureRequest, folder: Path) -> Iterator[Device]:
-    yield a_recording(folder)
+# They start daemons and emulators.
+pytestmark = pytest.mark.alone
 
 
 @contextmanager
 def an_emulated_device(request: pytest.FixtureRequest, folder: Path) -> Iterator[Device]:
-    emulator = request.getfixturevalue("emulator")
-    with open_device(replace(parse_device("emulated"), emulator=emulator)) as opened:
+    with open_device(DeviceRequest("emulated", emulator=request.getfixturevalue("emulator"))) as opened:
         yield opened.device
 
 
-@contextmanager
-def an_ssh_device(request: pytest.FixtureRequest, folder: Path) -> Iterator[Device]:
+def an_ssh_device(request: pytest.FixtureRequest, folder: Path) -> AbstractContextManager[Device]:
     request.getfixturevalue("sshd")
-    with scripted_remote(ssh.open_shell(HOST), request.getfixturevalue("device_folder")) as device:
-        yield device
+    return scripted_remote(ssh.open_shell(HOST), request.getfixturevalue("device_folder"))
+
+
+def an_android_device(request: pytest.FixtureRequest, folder: Path) -> AbstractContextManager[Device]:
+    request.getfixturevalue("adbd")
+    return scripted_remote(android.open_shell(SERIAL), request.getfixturevalue("device_folder"))
 
 
 @contextmanager
-def an_android_device(request: pytest.FixtureRequest, folder: Path) -> Iterator[Device]:
-    request.getfixturevalue("adbd")
-    with scripted_remote(android.open_shell(SERIAL), request.getfixturevalue("device_folder")) as device:
-        yield device
+def a_device_that_needs_nothing(request: pytest.FixtureRequest, folder: Path) -> Iterator[Device]:
+    with open_device(DeviceRequest(request.param)) as opened:
+        yield opened.device
 
 
-DEVICES: dict[str, Callable[[pytest.FixtureRequest, Path], AbstractContextManager[Device]]] = {
-    "local": a_local_device,
-    "recorded": a_recorded_device,
+# How each kind is opened in a test; a kind that needs nothing special is not listed.
+OPENERS: dict[str, Callable[[pytest.FixtureRequest, Path], AbstractContextManager[Device]]] = {
+    "local": lambda _, folder: nullcontext(scripted_device()),
+    "recorded": lambda _, folder: nullcontext(a_recording(folder)),
     "emulated": an_emulated_device,
     "ssh": an_ssh_device,
     "android": an_android_device,
 }
 
 
-@pytest.fixture(params=DEVICES)
+@pytest.fixture(params=[*DEVICES, "recorded"])
 def device(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Device]:
-    with DEVICES[request.param](request, tmp_path) as opened:
+    with OPENERS.get(request.param, a_device_that_needs_nothing)(request, tmp_path) as opened:
         yield opened
 
 
@@ -80,30 +73,6 @@ def job(request: pytest.FixtureRequest, device: Device, tmp_path: Path) -> Job:
         model=artifacts / "toy_cnn_xnnpack_fp32.pte",
         inputs=(artifacts / "toy_cnn_xnnpack_fp32.input_0.bin",),
     )
-
-
-def a_recording(folder: Path, on: str = "well") -> RecordedDevice:
-    folder.mkdir(exist_ok=True)
-    plan = replace(a_runnable_plan(folder, on=on, blocks=2), output_root=folder / "recording")
-    session = run_plan(plan, scripted_device(), Witness(), command="test")
-    return RecordedDevice(folder / "recording", session)
-
-
-def a_job(folder: Path, index: int = 0) -> Job:
-    plan = a_runnable_plan(folder)
-    files = block_files("on", 1, index)
-    job = Job(
-        block=Block(plan.experiment("on"), 1, index),
-        model=plan.model,
-        inputs=plan.inputs,
-        result=folder / files.result,
-        etdump=folder / files.etdump,
-        log=folder / files.log,
-        outputs=folder / files.outputs,
-        timeout_s=30.0,
-    )
-    job.log.parent.mkdir(parents=True, exist_ok=True)
-    return job
 
 
 def test_a_device_describes_itself(device: Device) -> None:
@@ -129,13 +98,6 @@ def test_nothing_stale_survives_a_job(device: Device, job: Job) -> None:
     assert b"stale" not in job.result.read_bytes() + job.etdump.read_bytes() + job.log.read_bytes()
 
 
-def test_a_recording_without_the_block_says_so_and_gives_nothing(tmp_path: Path) -> None:
-    job = a_job(tmp_path, index=9)
-    outcome = a_recording(tmp_path).run(job)
-    assert outcome.problem == "the recording holds no block 9 of on_t1"
-    assert not job.etdump.exists()
-
-
 def test_a_failed_runner_is_an_outcome_and_its_words_are_kept(device: Device, job: Job, tmp_path: Path) -> None:
     if isinstance(device, RecordedDevice):
         device = a_recording(tmp_path / "failed", on="refuse")
@@ -151,5 +113,4 @@ def _without_model(job: Job) -> Job:
 
 
 def _refusing(job: Job) -> Job:
-    experiment = replace(job.block.experiment, extra_args=("--behave", "refuse"))
-    return replace(job, block=replace(job.block, experiment=experiment))
+    return with_experiment(job, extra_args=("--behave", "refuse"))

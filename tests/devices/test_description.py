@@ -1,15 +1,16 @@
-"""What devices say of themselves, read from the words of a phone, a board and a server."""
+"""What devices say of themselves, read from the answers of a phone, a board, a server and this machine."""
 
-from collections.abc import Mapping
+import os
+import platform
 
 import pytest
 
-from etprof.core.errors import DeviceError, UsageError
-from etprof.core.run import Cluster
-from etprof.device_choice import read_features
-from etprof.devices.core_types import Core, build_clusters, resolve_cluster
-from etprof.devices.description import parse_description
-from etprof.devices.state import parse_state
+from etprof.app.device_parts import RunnerParts
+from etprof.core.errors import DeviceError
+from etprof.devices.description import describe, parse_description
+from local_shell import LocalShell
+
+READ_FEATURES = RunnerParts().read_features
 
 _HWCAP2_SME2 = 1 << 37 | 1 << 23
 PHONE = f"""@machine
@@ -54,12 +55,8 @@ CPU part\t: 0xd8c
 """
 
 
-def no_features(architecture: str, cpuinfo: str, vector: Mapping[int, int]) -> tuple[str, ...]:
-    return ()
-
-
 def test_a_phone_describes_itself() -> None:
-    info = parse_description(PHONE, "android:X", read_features)
+    info = parse_description(PHONE, "android:X", READ_FEATURES)
     assert (info.model, info.soc) == ("Maker Phone [5G]", "Chip C9500")
     assert info.system == "Android 16, Linux 6.6.30-android15"
     assert info.build == "maker/device/device:16/AB12/1:user/release-keys"
@@ -73,49 +70,57 @@ def test_a_phone_describes_itself() -> None:
 
 
 def test_a_device_that_says_nothing_is_refused() -> None:
-    with pytest.raises(DeviceError, match="does not say what it is"):
-        parse_description("sh: uname: not found\n", "ssh:odd", no_features)
+    with pytest.raises(DeviceError, match="ssh:odd could not be identified"):
+        parse_description("sh: uname: not found\n", "ssh:odd", READ_FEATURES)
 
 
-def test_two_kinds_of_cores_are_little_and_big() -> None:
-    clusters = build_clusters([Core(i, "A", 400) for i in range(4)] + [Core(i, "B", 1024) for i in range(4, 8)])
-    assert resolve_cluster("little", clusters) == (0, 1, 2, 3)
-    assert resolve_cluster("big", clusters) == (4, 5, 6, 7)
-    with pytest.raises(UsageError, match="no prime cores") as raised:
-        resolve_cluster("prime", clusters)
-    assert raised.value.hint.startswith("It has little and big cores.")
+SERVER = """@machine
+x86_64
+@kernel
+Linux 6.1.0
+@host
+build7
+@properties
+@release
+NAME="Debian"
+PRETTY_NAME="Debian GNU/Linux 12"
+@board
+@product
+@auxv
+@sme_length
+@cpuinfo
+processor\t: 0
+model name\t: Some CPU
+flags\t\t: avx2 fma
+
+processor\t: 1
+model name\t: Some CPU
+flags\t\t: avx2 fma
+@cores
+@end
+"""
 
 
-def test_equal_cores_have_no_cluster_names() -> None:
-    clusters = build_clusters([Core(0, "A"), Core(1, "A")])
-    assert clusters == (Cluster("", "A", (0, 1)),)
-    with pytest.raises(UsageError, match="no big cores") as raised:
-        resolve_cluster("big", clusters)
-    assert "All its cores are alike." in raised.value.hint
+def test_a_server_without_cpufreq_describes_itself() -> None:
+    info = parse_description(SERVER, "ssh:build7", READ_FEATURES)
+    assert (info.model, info.soc, info.system) == ("build7", "", "Debian GNU/Linux 12, Linux 6.1.0")
+    assert (info.architecture, info.cpu_model, info.cpu_count) == ("x86_64", "2x Some CPU", 2)
+    assert (info.features, info.sme_vector_bits, info.governor) == (("fma3", "avx2"), None, "")
 
 
-def test_middle_cores_are_all_big() -> None:
-    cores = [Core(0, "A", 100), Core(1, "B", 500), Core(2, "C", 700), Core(3, "D", 1024)]
-    assert resolve_cluster("big", build_clusters(cores)) == (1, 2)
-
-
-def test_a_phones_state_is_read() -> None:
-    state = parse_state(
-        "frequency 1 2000000\nfrequency 0 1000000\nfrequency 10 3000000\ngovernor 0 schedutil\ntemperature 41000\n"
-        "temperature 38000\nload 1.50\nbattery Current Battery Service state:\nbattery AC powered: false\n"
-        "battery USB powered: true\nbattery level: 81\nbattery temperature: 315\nthermal 2\nsaver 0\n"
+def test_a_board_is_named_by_its_device_tree_and_has_sme_only_where_it_says_so() -> None:
+    said = PHONE[: PHONE.index("[ro.build")] + PHONE[PHONE.index("@release") :]
+    info = parse_description(
+        said.replace("@board\n", "@board\nSome Board\0\n").replace(f"{_HWCAP2_SME2:016x}", f"{0:016x}"),
+        "ssh:board",
+        READ_FEATURES,
     )
-    assert state.frequencies_khz == (1_000_000, 2_000_000, 3_000_000)
-    assert (state.temperature_c, state.load_average, state.governors) == (41.0, 1.5, ("schedutil",))
-    assert (state.battery_percent, state.battery_c, state.on_battery) == (81, 31.5, False)
-    assert (state.throttling, state.saves_power) == (2, False)
+    assert (info.model, info.system) == ("Some Board", "Linux 6.6.30-android15")
+    assert (info.features, info.sme_vector_bits) == (("dot",), None)
 
 
-def test_what_is_not_told_stays_unknown() -> None:
-    state = parse_state("load 0.10\nsaver null\n")
-    assert (state.temperature_c, state.throttling, state.on_battery, state.saves_power) == (None, None, None, None)
-
-
-def test_a_laptops_state_is_read() -> None:
-    state = parse_state("battery level: 40\nsupply Discharging\ncooling 0\ncooling 3\nprofile low-power\n")
-    assert (state.battery_percent, state.on_battery, state.throttling, state.saves_power) == (40, True, 3, True)
+def test_the_script_is_understood_by_the_shell_of_this_machine() -> None:
+    info = describe(LocalShell(), READ_FEATURES)
+    assert info.cpu_count == os.cpu_count()
+    assert info.architecture == {"aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    assert info.features == RunnerParts().describe_host().features

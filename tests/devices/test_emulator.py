@@ -5,16 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from builders import a_device_info
+from device_builder import a_qemu
+from etprof.app.device_parts import RunnerParts
 from etprof.core.errors import DependencyError, DeviceError
-from etprof.devices.emulator import CPU_OPTIONS, SME_VECTOR_BITS, find_emulator, parse_auxiliary_vector, parse_version
-
-
-def a_qemu(folder: Path, version: str) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / "qemu-aarch64"
-    program.write_text(f"#!/bin/sh\necho 'qemu-aarch64 version {version} (Debian 1:{version})'\n")
-    program.chmod(0o755)
-    return program
+from etprof.devices.emulator import (
+    CPU_OPTIONS,
+    SME_VECTOR_BITS,
+    Emulator,
+    as_emulated,
+    find_emulator,
+    parse_auxiliary_vector,
+    parse_version,
+)
 
 
 def test_the_newest_of_those_found_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,16 +41,26 @@ def test_where_there_is_none_the_message_says_how_to_get_one(tmp_path: Path, mon
         find_emulator(tmp_path, "/no/such/qemu")
 
 
+def test_what_the_emulator_shows_takes_the_place_of_the_hosts_own_cpu() -> None:
+    diagnostics = "auxv[0x0].a_type=0x10\nauxv[0x1].a_type=0x1a auxv[0x1].a_val=0x2000800000\n"
+    host = a_device_info(name="ssh:board", cpu_model="A CPU")
+    info = as_emulated(host, Emulator("qemu", (11, 1)), diagnostics, RunnerParts().read_features)
+    assert (info.name, info.architecture, info.cpu_count) == ("ssh:board", "arm64", host.cpu_count)
+    assert info.cpu_model == "QEMU 11.1, CPU max, on A CPU"
+    assert (info.features, info.sme_vector_bits, info.times_are_real) == (("sme", "sme2"), SME_VECTOR_BITS, False)
+
+
 def test_what_is_no_qemu_has_no_version() -> None:
     assert parse_version("something else entirely") == (0, 0)
 
 
 def test_an_answer_without_facts_is_refused() -> None:
-    with pytest.raises(DeviceError, match="did not say what its CPU can do"):
+    with pytest.raises(DeviceError, match="did not report the features of its CPU"):
         parse_auxiliary_vector("qemu: error while loading\n")
 
 
-def test_the_vector_length_is_the_one_told(emulator: str, tmp_path: Path) -> None:
+@pytest.mark.alone
+def test_the_vector_length_is_the_one_reported(emulator: str, tmp_path: Path) -> None:
     source, program = tmp_path / "length.c", tmp_path / "length"
     source.write_text(
         '#include <stdio.h>\n#include <sys/prctl.h>\nint main(void) { printf("%d", prctl(64, 0, 0, 0, 0) & 0xffff); }\n'

@@ -1,4 +1,4 @@
-"""Settings for the time of a run: made on a real shell, and put back whatever happens."""
+"""Settings for the time of a run: made on a real shell, and restored whatever happens."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +9,9 @@ from etprof.devices.preparation import prepared
 from etprof.devices.shell import RemoteShell, run_script
 from etprof.devices.ssh import open_shell
 from sshd import HOST, Sshd
+
+# A real daemon for every test.
+pytestmark = pytest.mark.alone
 
 # Android's `settings` as far as it matters here: values in files, "null" for what was never set.
 _SETTINGS = """#!/bin/sh
@@ -50,14 +53,14 @@ def read(values: Path) -> dict[str, str]:
     return {path.name: path.read_text().strip() for path in values.iterdir()}
 
 
-def test_settings_are_made_told_and_put_back(shell: RemoteShell, values: Path) -> None:
+def test_settings_are_made_reported_and_restored(shell: RemoteShell, values: Path) -> None:
     with prepared(shell, True, print) as notes:
         assert read(values) == {"low_power": "0", "stay_on_while_plugged_in": "7", "fixed": "true"}
         assert "--prepare set battery saver to 0 (was 1)." in notes
     assert read(values) == {"low_power": "1", "fixed": "false"}
 
 
-def test_settings_are_put_back_after_control_c(shell: RemoteShell, values: Path) -> None:
+def test_settings_are_restored_after_control_c(shell: RemoteShell, values: Path) -> None:
     with pytest.raises(KeyboardInterrupt), prepared(shell, True, print):
         raise KeyboardInterrupt
     assert read(values) == {"low_power": "1", "fixed": "false"}
@@ -69,13 +72,13 @@ def test_nothing_is_touched_unless_asked_for(shell: RemoteShell, values: Path) -
         assert read(values) == {"low_power": "1"}
 
 
-def test_a_device_lost_before_the_end_is_told_what_to_put_back_by_hand(
+def test_a_device_lost_before_the_end_is_followed_by_what_to_restore_by_hand(
     shell: RemoteShell, values: Path, sshd: Sshd
 ) -> None:
     said = list[str]()
     with prepared(shell, True, said.append):
         sshd.stop()
-    assert any("do it by hand: settings put global low_power 1" in line for line in said)
+    assert any("restore it by hand: settings put global low_power 1" in line for line in said)
 
 
 def test_what_cannot_be_set_is_said_and_left_out(shell: RemoteShell, values: Path) -> None:

@@ -7,58 +7,28 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from adbd import SERIAL, AdbDevice
-from devices.test_contract import a_job
-from devices.test_local import with_experiment
+from adbd import AdbDevice
 from etprof.core.errors import DeviceError
 from etprof.core.run import Job
-from etprof.devices import android, ssh
 from etprof.devices.base import runner_flags
 from etprof.devices.remote import RemoteCommand
-from etprof.devices.remote_folder import RemoteFolder
 from etprof.devices.shell import ConnectionLostError, RemoteShell
-from etprof.pipeline import run_plan
 from etprof.store.session_file import load_session
-from parts import need
-from scripted_device import Witness, a_runnable_plan
+from mounts import mounted
+from real_devices import Link
+from scripted_device import a_job, a_runnable_plan, run_scripted, with_experiment
 from scripted_remote import scripted_remote
-from sshd import HOST, Sshd
 
-# A launcher whose first try waits for the cable to be pulled; the file it is given tells that it waits.
+# Real daemons, and time limits that a busy machine would miss.
+pytestmark = pytest.mark.alone
+
+# A launcher whose first try waits for the cable to be pulled; the file it is given shows that it waits.
 _WAITS_ONCE = 'if [ -e "$1" ]; then shift; exec "$@"; fi; echo $$ > "$1"; sleep 60'
-
-
-@dataclass(frozen=True)
-class Link:
-    """A device that can be cut off and come back."""
-
-    open_shell: Callable[[], RemoteShell]
-    daemon: "AdbDevice | Sshd"
-
-    def cut(self) -> None:
-        self.daemon.stop()
-
-    def mend(self) -> None:
-        self.daemon.start()
-
-
-@pytest.fixture(params=["ssh", "android"])
-def link(request: pytest.FixtureRequest) -> Link:
-    if request.param == "ssh":
-        return Link(lambda: ssh.open_shell(HOST), request.getfixturevalue("sshd"))
-    return Link(lambda: android.open_shell(SERIAL), request.getfixturevalue("adbd"))
-
-
-@pytest.fixture
-def shell(link: Link) -> Iterator[RemoteShell]:
-    opened = link.open_shell()
-    yield opened
-    opened.close()
 
 
 def waits_once(job: Job, mark: Path) -> Job:
@@ -149,7 +119,7 @@ def test_a_device_that_does_not_come_back_ends_the_run_which_can_be_resumed(
     link: Link, tmp_path: Path, device_folder: Path
 ) -> None:
     hang, hangs = tmp_path / "hang", tmp_path / "hangs"
-    # The first block ends well and makes the second one wait for the cable to be pulled.
+    # The first block succeeds and makes the second one wait for the cable to be pulled.
     launcher = ("sh", "-c", f'[ -e "{hang}" ] && echo > "{hangs}" && sleep 60; touch "{hang}"; exec "$@"', "sh")
     plan = a_runnable_plan(tmp_path, blocks=2)
     plan = replace(plan, experiments=tuple(replace(e, launcher=launcher) for e in plan.experiments))
@@ -158,7 +128,7 @@ def test_a_device_that_does_not_come_back_ends_the_run_which_can_be_resumed(
         scripted_remote(link.open_shell(), device_folder, patience_s=0.5) as device,
         meanwhile(hangs.exists, link.cut),
     ):
-        run_plan(plan, device, Witness(), command="test")
+        run_scripted(plan, device)
     assert "--resume" in raised.value.hint
     assert [result.is_ok for result in load_session(plan.output_root).results] == [True]
     # Nothing runs on although nobody can reach the device any more.
@@ -170,7 +140,7 @@ def test_a_device_that_does_not_come_back_ends_the_run_which_can_be_resumed(
     hangs.unlink()
     hangs.mkdir()
     with scripted_remote(link.open_shell(), device_folder) as device:
-        session = run_plan(plan, device, Witness(), command="test", resume=True)
+        session = run_scripted(plan, device, resume=True).session
     assert [result.is_ok for result in session.results] == [True] * 4
     assert list(device_folder.iterdir()) == []
 
@@ -190,7 +160,7 @@ def test_a_runner_without_end_is_stopped_on_the_device(link: Link, tmp_path: Pat
     job = replace(waits_once(a_job(tmp_path), tmp_path / "mark"), timeout_s=1.0)
     with scripted_remote(link.open_shell(), device_folder) as device:
         outcome = device.run(job)
-    assert outcome.problem == "no end after 1 s; stopped"
+    assert outcome.problem == "timed out after 1 s"
     assert not is_running(int((tmp_path / "mark").read_text()))
 
 
@@ -218,7 +188,7 @@ def test_the_runner_keeps_to_the_cores_asked_for_and_others_are_refused(
     with scripted_remote(shell, device_folder) as device:
         assert device.run(job).problem == ""
         assert '"cpu_affinity": [1]' in job.result.read_text()
-        with pytest.raises(DeviceError, match="not there: 77"):
+        with pytest.raises(DeviceError, match="do not exist: 77"):
             device.run(with_experiment(job, cpu_affinity=(0, 77)))
 
 
@@ -247,59 +217,6 @@ def test_odd_names_are_safe_on_the_remote_shell(shell: RemoteShell, tmp_path: Pa
     assert (job.outputs / "output_0.bin").read_bytes() == odd.encode().ljust(8, b"\0")
 
 
-def test_a_folder_that_is_not_ours_is_left_alone(shell: RemoteShell, device_folder: Path) -> None:
-    folder = RemoteFolder(shell, str(device_folder), lambda _: None)
-    precious = Path(folder.path) / "precious"
-    precious.parent.mkdir()
-    precious.write_text("keep me")
-    with pytest.raises(DeviceError, match="was not made by etprof"):
-        folder.make()
-    folder.remove()
-    assert precious.read_text() == "keep me"
-
-
-def test_two_runs_do_not_meet_on_one_device(shell: RemoteShell, device_folder: Path) -> None:
-    one, other = (RemoteFolder(shell, str(device_folder), lambda _: None) for _ in range(2))
-    one.make()
-    with pytest.raises(DeviceError, match="Another run is using"):
-        other.make()
-    one.remove()
-    other.make()
-    other.remove()
-
-
-@contextmanager
-def mounted(folder: Path, options: str) -> Iterator[None]:
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True)
-    need(done.returncode == 0, "this user may not mount")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_too_little_room_is_told_before_anything_is_pushed(
-    shell: RemoteShell, tmp_path: Path, device_folder: Path
-) -> None:
-    with mounted(device_folder, "size=4m"), scripted_remote(shell, device_folder) as device:
-        with pytest.raises(DeviceError, match=r"has 4\.0 MiB free and needs 8\.0 MiB"):
-            device.run(a_job(tmp_path))
-        assert not (Path(device.folder.path) / "model.pte").exists()
-
-
-def test_a_file_that_finds_no_room_although_some_was_promised_says_so_and_leaves_nothing(
-    shell: RemoteShell, tmp_path: Path, device_folder: Path
-) -> None:
-    with mounted(device_folder, "size=64m,nr_inodes=5"):
-        with (
-            pytest.raises(DeviceError, match=r"could not be written to .*No space left") as raised,
-            scripted_remote(shell, device_folder) as device,
-        ):
-            device.run(a_job(tmp_path))
-        assert "Free some space" in raised.value.hint
-        assert list(device_folder.iterdir()) == []
-
-
 def test_a_folder_that_fills_up_during_a_block_fails_the_block_only(
     shell: RemoteShell, tmp_path: Path, device_folder: Path
 ) -> None:
@@ -308,29 +225,6 @@ def test_a_folder_that_fills_up_during_a_block_fails_the_block_only(
         outcome = device.run(with_experiment(a_job(tmp_path), launcher=fill))
         assert outcome.exit_code != 0
         assert device.run(a_job(tmp_path)).problem == ""
-
-
-def test_a_folder_nothing_may_be_executed_in_is_refused(shell: RemoteShell, device_folder: Path) -> None:
-    with mounted(device_folder, "noexec"):
-        with pytest.raises(DeviceError, match=r"Nothing may be executed in .*Permission denied") as raised:
-            RemoteFolder(shell, str(device_folder), lambda _: None).make()
-        assert "--device-folder" in raised.value.hint
-        assert list(device_folder.iterdir()) == []
-
-
-def test_a_file_is_pushed_once_and_again_when_it_changed(
-    shell: RemoteShell, tmp_path: Path, device_folder: Path
-) -> None:
-    said = list[str]()
-    job = a_job(tmp_path)
-    for content in (b"one", b"one", b"two"):
-        job.model.write_bytes(content)
-        folder = RemoteFolder(shell, str(device_folder), said.append)
-        folder.make()
-        folder.send({"model.pte": job.model})
-        folder._unlock()
-    assert len(said) == 2
-    assert (Path(folder.path) / "model.pte").read_bytes() == b"two"
 
 
 def test_the_state_of_the_device_is_read_around_a_block(

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from etprof.core.errors import ExportError
-from etprof.core.model import Artifact
 from etprof.export.calibration import draw_samples, read_samples
 from etprof.export.exporter import Quantization
 from etprof.export.registry import find_model
 from etprof.export.source import EagerModel, build_model
+from shared_exports import SharedExports
 
 Write = Callable[[str, str], Path]
 pytestmark = pytest.mark.usefixtures("libraries")
@@ -74,7 +74,7 @@ def test_a_folder_of_files_is_read_in_order(build: Callable[[str], EagerModel], 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, "holds no calibration input"),
+        (None, "contains no calibration inputs"),
         (b"text", "not a NumPy file"),
         ("shape", r"the model takes \[\(2, 3\), \(3,\)\]"),
     ],
@@ -92,8 +92,9 @@ def test_a_folder_that_does_not_fit_is_refused(
         read_samples(folder, build(PAIR.format(first="torch.randn(2, 3)")))
 
 
-def test_the_meta_file_names_count_source_and_digest(exported: Callable[..., Artifact]) -> None:
-    said = exported("toy_cnn", quantization=Quantization()).meta["calibration"]
-    assert said["count"] == 8
-    assert said["source"] == "get_example_inputs with other seeds"
-    assert len(said["sha256"]) == 64
+def test_the_meta_file_names_count_source_and_digest(exported: SharedExports) -> None:
+    calibration = exported("toy_cnn", quantization=Quantization()).meta.calibration
+    assert calibration is not None
+    assert calibration.count == 8
+    assert calibration.source == "get_example_inputs with other seeds"
+    assert len(calibration.sha256) == 64

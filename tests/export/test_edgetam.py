@@ -13,8 +13,7 @@ from etprof.export.registry import find_model
 from etprof.export.source import build_model, seeded
 from etprof.export.wheel_models import repair_torchvision
 from parts import need
-
-MODELS = Path(__file__).parents[2] / "model_profiling" / "models"
+from shared_exports import MODELS
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +57,6 @@ def test_a_checkpoint_of_the_whole_model_fits(edits: Any, tmp_path: Path) -> Non
         state = edits.build_encoder().state_dict()
         torch.save({f"vision_encoder.{key}": value for key, value in state.items()} | {"memory.x": torch.ones(1)}, path)
         model = build_model(find_model("edgetam_image_encoder", MODELS), 0, path)
-    assert model.weights["source"] == "checkpoint"
+    assert model.weights.source == "checkpoint"
     loaded = model.module.state_dict()
     assert all(torch.equal(loaded[f"encoder.{key}"], value) for key, value in state.items())

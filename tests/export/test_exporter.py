@@ -1,7 +1,5 @@
 """One export from request to files: what it leaves behind when it works, and when it does not."""
 
-import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,12 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from etprof.core.digest import content_sha256
 from etprof.core.errors import DependencyError, ExportError, UnknownNameError
-from etprof.core.model import Artifact
+from etprof.core.layout import export_meta_path
+from etprof.core.model import TensorInfo
 from etprof.export import exporter
 from etprof.export.execution import run_program
 from etprof.export.exporter import ExportRequest, Quantization, export_model
-from etprof.export.request import content_digest
+from etprof.export.meta import load_meta
+from shared_exports import MODELS, SharedExports
 
 Write = Callable[[str, str], Path]
 pytestmark = pytest.mark.usefixtures("libraries")
@@ -45,49 +46,46 @@ def test_an_export_writes_program_record_meta_inputs_and_log(tiny: Callable[...,
         f"tiny_xnnpack_fp32.{suffix}"
         for suffix in ("pte", "pte.etrecord", "export_meta.json", "graph.json", "input_0.bin", "export.log")
     }
-    assert json.loads(artifact.meta_path.read_text()) == artifact.meta
+    assert load_meta(artifact.pte) == artifact.meta
 
 
-def test_the_meta_file_describes_the_files(exported: Callable[..., Artifact]) -> None:
+def test_the_meta_file_describes_the_files(exported: SharedExports) -> None:
     artifact = exported("toy_cnn")
     meta = artifact.meta
-    assert meta["schema_version"] == 1
-    assert (meta["model"], meta["dtype"], meta["backend"], meta["seed"]) == ("toy_cnn", "fp32", "xnnpack", 0)
-    assert meta["pte"]["sha256"] == content_digest(artifact.pte)
-    assert meta["pte"]["bytes"] == artifact.pte.stat().st_size
-    assert set(meta["versions"]) == {"torch", "executorch", "torchao"}
-    assert meta["weights"]["source"] == "random"
-    assert meta["inputs"][0]["sha256"] == content_digest(artifact.inputs[0])
-    assert meta["outputs"] == [{"shape": [1, 10], "dtype": "float32"}]
-    assert meta["numerics"]["outputs"][0]["cosine"] > 0.999999
+    assert (meta.model, meta.dtype, meta.backend, meta.seed) == ("toy_cnn", "fp32", "xnnpack", 0)
+    assert meta.pte.sha256 == content_sha256(artifact.pte)
+    assert meta.pte.bytes == artifact.pte.stat().st_size
+    assert set(meta.versions) == {"torch", "executorch", "torchao"}
+    assert meta.weights.source == "random"
+    assert meta.inputs[0].sha256 == content_sha256(artifact.inputs[0])
+    assert meta.outputs == (TensorInfo((1, 10), "float32"),)
+    assert meta.numerics.outputs[0].cosine > 0.999999
 
 
-def test_the_input_files_reproduce_the_checked_outputs(exported: Callable[..., Artifact]) -> None:
+def test_the_input_files_reproduce_the_checked_outputs(exported: SharedExports) -> None:
     import torch
 
     artifact = exported("toy_cnn", "fp16")
-    (said,) = artifact.meta["inputs"]
-    assert said["dtype"] == "float16"
-    image = torch.from_numpy(np.fromfile(artifact.inputs[0], dtype=said["dtype"]).reshape(said["shape"]))
+    (given,) = artifact.meta.inputs
+    assert given.dtype == "float16"
+    image = torch.from_numpy(np.fromfile(artifact.inputs[0], dtype=given.dtype).reshape(given.shape))
     (output,) = run_program(artifact.pte, [image])
     assert output.dtype == torch.float16
     assert bool(output.isfinite().all())
     assert len(set(image.flatten()[:100].tolist())) > 50
 
 
-def test_the_same_command_twice_gives_the_same_bytes(exported: Callable[..., Artifact], tmp_path: Path) -> None:
+def test_the_same_command_twice_gives_the_same_bytes(exported: SharedExports, tmp_path: Path) -> None:
     first = exported("toy_cnn")
-    again = export_model(
-        ExportRequest("toy_cnn", tmp_path, models_dir=Path(first.meta["model_source"]["location"]).parent)
-    )
+    again = export_model(ExportRequest("toy_cnn", tmp_path, models_dir=MODELS))
     assert first.pte.read_bytes() == again.pte.read_bytes()
     assert first.inputs[0].read_bytes() == again.inputs[0].read_bytes()
 
 
 def test_another_seed_gives_other_weights_and_inputs(tiny: Callable[..., ExportRequest]) -> None:
     one, two = (export_model(tiny(seed=seed, force=True)).meta for seed in (1, 2))
-    assert one["weights"]["sha256"] != two["weights"]["sha256"]
-    assert one["inputs"][0]["sha256"] != two["inputs"][0]["sha256"]
+    assert one.weights.sha256 != two.weights.sha256
+    assert one.inputs[0].sha256 != two.inputs[0].sha256
 
 
 def test_weights_that_a_model_brings_itself_are_not_called_random(
@@ -96,7 +94,7 @@ def test_weights_that_a_model_brings_itself_are_not_called_random(
     own = TINY.replace("return nn.Seq", "torch.manual_seed(5)\n        return nn.Seq")
     write_model("own", own)
     meta = export_model(ExportRequest("own", tmp_path / "out", models_dir=models_dir)).meta
-    assert meta["weights"]["source"] == "model"
+    assert meta.weights.source == "model"
 
 
 class TestReuse:
@@ -105,27 +103,27 @@ class TestReuse:
         second = export_model(tiny())
         assert not first.reused
         assert second.reused
-        assert second.meta["created_at"] == first.meta["created_at"]
+        assert second.meta.created_at == first.meta.created_at
 
-    def test_force_exports_anew(self, tiny: Callable[..., ExportRequest]) -> None:
+    def test_force_exports_again(self, tiny: Callable[..., ExportRequest]) -> None:
         export_model(tiny())
         assert not export_model(tiny(force=True)).reused
 
     @pytest.mark.parametrize("name", ["tiny_xnnpack_fp32.pte", "tiny_xnnpack_fp32.input_0.bin"])
-    def test_a_file_that_was_touched_is_made_anew(self, tiny: Callable[..., ExportRequest], name: str) -> None:
+    def test_a_file_that_was_changed_is_exported_again(self, tiny: Callable[..., ExportRequest], name: str) -> None:
         folder = export_model(tiny()).pte.parent
         (folder / name).write_bytes(b"damaged")
         again = export_model(tiny())
         assert not again.reused
         assert again.pte.read_bytes() != b"damaged"
 
-    def test_an_edited_model_is_exported_anew(self, tiny: Callable[..., ExportRequest], models_dir: Path) -> None:
+    def test_an_edited_model_is_exported_again(self, tiny: Callable[..., ExportRequest], models_dir: Path) -> None:
         export_model(tiny())
         source = models_dir / "tiny" / "model.py"
         source.write_text(source.read_text() + "# edited\n")
         assert not export_model(tiny()).reused
 
-    def test_other_settings_are_exported_anew(self, tiny: Callable[..., ExportRequest]) -> None:
+    def test_other_settings_are_exported_again(self, tiny: Callable[..., ExportRequest]) -> None:
         export_model(tiny())
         assert not export_model(tiny(seed=3)).reused
         assert not export_model(tiny(seed=3, save_graph=True)).reused
@@ -136,7 +134,7 @@ class TestReuse:
             export_model(tiny(min_snr_db=500.0))
 
     def test_a_damaged_meta_file_is_no_reason_to_fail(self, tiny: Callable[..., ExportRequest]) -> None:
-        export_model(tiny()).meta_path.write_text("{")
+        export_meta_path(export_model(tiny()).pte).write_text("{")
         assert not export_model(tiny()).reused
 
     def test_files_of_an_earlier_export_do_not_stay_beside_a_new_one(self, tiny: Callable[..., ExportRequest]) -> None:
@@ -182,7 +180,7 @@ class TestFailure:
     ) -> None:
         write_model("faint", TINY.replace("nn.Linear(16, 4))", "nn.Linear(16, 4), Faint())") + _FAINT)
         request = ExportRequest("faint", tmp_path / "out", dtype="fp16", models_dir=models_dir)
-        with pytest.raises(ExportError, match=r"'faint' \(fp16\) computes something else") as caught:
+        with pytest.raises(ExportError, match=r"'faint' \(fp16\) does not match the eager model") as caught:
             export_model(request)
         assert "PyTorch itself reaches" in caught.value.hint
         assert "its values do not fit" in caught.value.hint
@@ -234,9 +232,11 @@ class TestFailure:
             export_model(ExportRequest("branchy", tmp_path / "out", models_dir=models_dir))
         assert "add-a-model.md" in caught.value.hint
 
-    def test_an_input_that_is_no_tensor_is_refused(self, write_model: Write, models_dir: Path, tmp_path: Path) -> None:
+    def test_an_input_that_is_not_a_tensor_is_refused(
+        self, write_model: Write, models_dir: Path, tmp_path: Path
+    ) -> None:
         write_model("scalar", _SCALAR)
-        with pytest.raises(ExportError, match="Input 1 of the model is a int"):
+        with pytest.raises(ExportError, match="Input 1 of the model is of type int"):
             export_model(ExportRequest("scalar", tmp_path / "out", models_dir=models_dir))
 
 
@@ -311,8 +311,8 @@ class TestInputsOfEveryKind:
         meta = export_model(ExportRequest("lookup", tmp_path / "out", dtype=dtype, models_dir=models_dir)).meta
         floating = {"fp32": "float32", "fp16": "float16"}[dtype]
         # Keywords follow in the order in which the model gives them; a wrong order could not have been run.
-        assert [(i["dtype"], i["shape"]) for i in meta["inputs"]] == [
-            ("int64", [1, 6]), (floating, [8]), (floating, [1, 6, 8]),
+        assert [(each.dtype, each.shape) for each in meta.inputs] == [
+            ("int64", (1, 6)), (floating, (8,)), (floating, (1, 6, 8)),
         ]  # fmt: skip
 
     def test_dynamic_shapes_are_honoured(self, write_model: Write, models_dir: Path, tmp_path: Path) -> None:
@@ -336,12 +336,12 @@ class TestCheckpoint:
         path = tmp_path / "weights.pt"
         torch.save({"state_dict": network.state_dict()}, path)
         artifact = export_model(tiny(checkpoint=path))
-        assert artifact.meta["weights"]["file_sha256"] == content_digest(path)
+        assert artifact.meta.weights.file_sha256 == content_sha256(path)
         values = torch.from_numpy(np.fromfile(artifact.inputs[0], dtype="float32").reshape(2, 8))
         (output,) = run_program(artifact.pte, [values])
         assert torch.allclose(output, network(values), atol=1e-5)
 
-    def test_another_file_under_the_same_name_is_exported_anew(
+    def test_another_file_under_the_same_name_is_exported_again(
         self, tiny: Callable[..., ExportRequest], tmp_path: Path
     ) -> None:
         import torch
@@ -362,7 +362,7 @@ class TestCheckpoint:
             export_model(tiny(checkpoint=path))
         assert "adapt_checkpoint" in caught.value.hint
 
-    def test_one_that_is_no_checkpoint_is_refused(self, tiny: Callable[..., ExportRequest], tmp_path: Path) -> None:
+    def test_one_that_is_not_a_checkpoint_is_refused(self, tiny: Callable[..., ExportRequest], tmp_path: Path) -> None:
         path = tmp_path / "weights.pt"
         path.write_text("hello")
         with pytest.raises(ExportError, match=r"Reading the checkpoint .* failed"):
@@ -379,12 +379,11 @@ def test_debug_keeps_every_intermediate_program(tiny: Callable[..., ExportReques
     )
     captured = torch.export.load(folder / "1_captured.pt2")
     assert "linear" in str(captured.graph)
-    shutil.rmtree(folder)
 
 
 def test_the_portable_backend_delegates_nothing_and_says_so(tiny: Callable[..., ExportRequest]) -> None:
     artifact = export_model(tiny(backend="portable"))
     assert artifact.pte.name == "tiny_portable_fp32.pte"
-    delegation = artifact.meta["delegation"]
-    assert (delegation["partitions"], delegation["delegated_share"]) == (0, 0.0)
-    assert {each["reason"] for each in delegation["left"]} == {"the portable backend delegates nothing"}
+    delegation = artifact.meta.delegation
+    assert (delegation.partitions, delegation.delegated_share) == (0, 0.0)
+    assert {each.reason for each in delegation.left} == {"the portable backend delegates nothing"}

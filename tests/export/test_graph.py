@@ -1,51 +1,51 @@
-"""graph.json leads from XNNPACK's nodes back to the model."""
+"""The graph leads from XNNPACK's nodes back to the model."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from etprof.core.graph import NO_HANDLE, ModelGraph, TensorSpec
+from etprof.core.layout import graph_path
 from etprof.core.model import Artifact
 from etprof.export.exporter import ExportRequest, Quantization, export_model
+from etprof.export.graph_file import load_graph
+from shared_exports import SharedExports
 
 pytestmark = pytest.mark.usefixtures("libraries")
 
 
-def graph_of(artifact: Artifact) -> Any:
-    return json.loads((artifact.pte.parent / artifact.meta["graph"]["file"]).read_text())
+def graph_of(artifact: Artifact) -> ModelGraph:
+    return load_graph(graph_path(artifact.pte))
 
 
 @pytest.mark.parametrize("quantization", [None, Quantization(), Quantization("dynamic")])
-def test_every_layer_of_the_toy_model_is_found_once(
-    exported: Callable[..., Artifact], quantization: Quantization | None
-) -> None:
+def test_every_layer_of_the_toy_model_is_found_once(exported: SharedExports, quantization: Quantization | None) -> None:
     graph = graph_of(exported("toy_cnn", quantization=quantization))
-    assert graph["schema_version"] == 1
-    (partition,) = graph["partitions"]
-    layers = [n["module_path"] for n in partition["nodes"] if n["type"] in ("XNNConv2d", "XNNFullyConnected")]
+    (nodes,) = graph.partitions
+    layers = [node.module_path for node in nodes if node.type in ("XNNConv2d", "XNNFullyConnected")]
     assert layers == ["stem", "conv", "token", "reduce", "mix", "head"]
 
 
-def test_a_node_tells_shapes_constants_limits_and_source(exported: Callable[..., Artifact]) -> None:
-    nodes = graph_of(exported("toy_cnn"))["partitions"][0]["nodes"]
-    stem = next(node for node in nodes if node["module_path"] == "stem")
-    assert stem["type"] == "XNNConv2d"
-    assert stem["source"] == "conv2d"
-    assert (stem["output_min"], stem["output_max"]) == (0.0, None)
-    assert stem["edge_nodes"] == ["aten_convolution_default"]
-    image, weight, bias = stem["inputs"]
-    assert (image["shape"], image["constant"]) == ([1, 256, 256, 3], False)
-    assert (weight["shape"], weight["constant"], bias["shape"]) == ([16, 3, 3, 3], True, [16])
-    assert stem["outputs"][0]["shape"] == [1, 128, 128, 16]
+def test_a_node_tells_shapes_constants_limits_and_source(exported: SharedExports) -> None:
+    (nodes,) = graph_of(exported("toy_cnn")).partitions
+    stem = next(node for node in nodes if node.module_path == "stem")
+    assert stem.type == "XNNConv2d"
+    assert stem.source == "conv2d"
+    assert (stem.output_min, stem.output_max) == (0.0, None)
+    assert stem.edge_nodes == ("aten_convolution_default",)
+    image, weight, bias = stem.inputs
+    assert (image.shape, image.constant) == ((1, 256, 256, 3), False)
+    assert (weight.shape, weight.constant, bias.shape) == ((16, 3, 3, 3), True, (16,))
+    assert stem.outputs[0].shape == (1, 128, 128, 16)
 
 
-def test_inserted_transposes_belong_to_no_layer(exported: Callable[..., Artifact]) -> None:
-    nodes = graph_of(exported("toy_cnn"))["partitions"][0]["nodes"]
-    inserted = [node for node in nodes if node["debug_handle"] == 65535]
-    assert {node["type"] for node in inserted} == {"XNNStaticTranspose"}
-    assert all(node["edge_nodes"] == [] and node["module_path"] == "" for node in inserted)
+def test_inserted_transposes_belong_to_no_layer(exported: SharedExports) -> None:
+    (nodes,) = graph_of(exported("toy_cnn")).partitions
+    inserted = [node for node in nodes if node.debug_handle == NO_HANDLE]
+    assert {node.type for node in inserted} == {"XNNStaticTranspose"}
+    assert all(node.edge_nodes == () and node.module_path == "" for node in inserted)
+    assert all(sorted(node.perm) == list(range(4)) for node in inserted)
 
 
 SPLIT = """
@@ -74,9 +74,9 @@ def test_partitions_and_operators_left_out_stand_in_the_order_they_run(
     write_model("split", SPLIT)
     artifact = export_model(ExportRequest("split", tmp_path / "out", models_dir=models_dir, save_graph=True))
     graph = graph_of(artifact)
-    assert [[node["module_path"] for node in p["nodes"]] for p in graph["partitions"]] == [["first"], ["second"]]
-    (left,) = graph["undelegated"]
-    assert (left["operator"], left["module_path"]) == ("aten::native_layer_norm.out", "norm")
-    assert left["outputs"][0] == {"shape": [2, 8], "dtype": "float32"}
-    (said,) = artifact.meta["delegation"]["left"]
-    assert said["reason"] == "XNNPACK's partitioner has no rule for this operator"
+    assert [[node.module_path for node in nodes] for nodes in graph.partitions] == [["first"], ["second"]]
+    (left,) = graph.undelegated
+    assert (left.type, left.module_path) == ("aten::native_layer_norm.out", "norm")
+    assert left.outputs[0] == TensorSpec((2, 8), "float32")
+    (operator,) = artifact.meta.delegation.left
+    assert operator.reason == "XNNPACK's partitioner has no rule for this operator"

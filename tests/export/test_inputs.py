@@ -23,9 +23,8 @@ def test_files_hold_the_bytes_in_row_major_order(tmp_path: Path) -> None:
     import torch
 
     turned = torch.arange(6, dtype=torch.float32).reshape(2, 3).t()
-    (said,) = inputs.save([turned], tmp_path, "m")
-    assert said["shape"] == [3, 2]
-    assert said["dtype"] == "float32"
+    (saved,) = inputs.save([turned], tmp_path / "m.pte")
+    assert (saved.shape, saved.dtype, saved.file) == ((3, 2), "float32", "m.input_0.bin")
     values = np.fromfile(tmp_path / "m.input_0.bin", dtype="<f4").reshape(3, 2)
     assert values.tolist() == turned.tolist()
 

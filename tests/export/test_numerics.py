@@ -25,9 +25,9 @@ def test_a_tenth_of_the_amplitude_is_twenty_decibels() -> None:
 
 
 def test_equal_outputs_are_exact() -> None:
-    said = compare(0, tensor(1.0, 2.0), tensor(1.0, 2.0)).as_json()
-    assert said["exact"] is True
-    assert said["snr_db"] is None
+    output = compare(0, tensor(1.0, 2.0), tensor(1.0, 2.0)).describe()
+    assert output.exact is True
+    assert output.snr_db is None
 
 
 def test_a_vanished_output_is_zero_decibels_and_not_exact() -> None:
@@ -36,7 +36,7 @@ def test_a_vanished_output_is_zero_decibels_and_not_exact() -> None:
 
 def test_noise_without_a_signal_is_not_exact() -> None:
     error = compare(0, tensor(0.0, 0.0), tensor(1.0, 1.0))
-    assert error.as_json()["exact"] is False
+    assert error.describe().exact is False
     assert worst_snr([error]) == -math.inf
 
 
@@ -54,5 +54,5 @@ def test_what_cannot_be_compared_is_an_error(expected: tuple[float], got: tuple[
 
 
 def test_a_lost_output_is_an_error() -> None:
-    with pytest.raises(ExportError, match="gives 1 outputs, the eager model 2"):
+    with pytest.raises(ExportError, match="has 1 outputs, the eager model 2"):
         compare_outputs([tensor(1.0), tensor(1.0)], [tensor(1.0)])

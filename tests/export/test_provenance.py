@@ -2,7 +2,6 @@
 
 import json
 import zipfile
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ from etprof.core.model import Artifact
 from etprof.export import exporter
 from etprof.export.exporter import ExportRequest, export_model
 from etprof.export.provenance import share_provenance
+from shared_exports import MODELS, SharedExports
 
-MODELS = Path(__file__).parents[2] / "model_profiling" / "models"
 # How the record's maps lead from the runtime back to the model; they are made from the provenance of nodes.
 MAPS = ("debug_handle_map", "delegate_map", "instruction_id_to_num_outs_map")
 
@@ -25,7 +24,7 @@ def read_maps(artifact: Artifact) -> dict[str, Any]:
 
 
 def test_an_export_is_the_same_with_copies(
-    exported: Callable[..., Artifact], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    exported: SharedExports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = exported("toy_cnn")
     monkeypatch.setattr(exporter, "share_provenance", nullcontext)
@@ -45,3 +44,12 @@ def test_nodes_share_their_history_only_inside() -> None:
     with share_provenance():
         assert deepcopy([record])[0] is record
     assert deepcopy([record])[0] is not record
+
+
+@pytest.mark.usefixtures("libraries")
+def test_a_torch_without_that_record_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch.fx.traceback
+
+    monkeypatch.delattr(torch.fx.traceback, "NodeSource")
+    with share_provenance():
+        assert not hasattr(torch.fx.traceback, "NodeSource")

@@ -25,8 +25,8 @@ class Model(EagerModelBase):
     ("network", "quantization", "words"),
     [
         ("nn.Conv2d(4, 4, 3)", Quantization("linear-dynamic"), "no linear layer, so linear_dynamic_8bit"),
-        ("nn.Softmax(dim=1)", Quantization(), "can be quantised static_per_channel"),
-        ("nn.Softmax(dim=1)", Quantization("dynamic"), "can be quantised dynamic_per_channel"),
+        ("nn.Softmax(dim=1)", Quantization(), "can be quantised with static_per_channel"),
+        ("nn.Softmax(dim=1)", Quantization("dynamic"), "can be quantised with dynamic_per_channel"),
         ("nn.Linear(8, 8)", Quantization("linear-dynamic", weight_bits=4, group_size=32), "divisible by block_size"),
     ],
 )

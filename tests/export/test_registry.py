@@ -1,4 +1,4 @@
-"""Model folders are found, named and kept apart; a broken one hurts nobody else."""
+"""Models are found, named and kept apart; a broken folder hurts nobody else."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from etprof.core.errors import UnknownNameError, UsageError
-from etprof.export.registry import find_model, find_models_dir, list_models
+from etprof.export import dependencies
+from etprof.export.model_entry import PACKAGE, ModelEntry
+from etprof.export.registry import describe_status, find_model, find_models_dir, list_models
 
 Write = Callable[[str, str], Path]
 pytestmark = pytest.mark.usefixtures("libraries")
@@ -30,13 +32,20 @@ def test_a_folder_that_fails_to_import_is_listed_with_its_reason(models_dir: Pat
 def test_a_folder_that_registers_nothing_says_so(models_dir: Path) -> None:
     (models_dir / "silent").mkdir()
     (models_dir / "silent" / "model.py").write_text("")
-    assert "never calls register_model" in find_model("silent", models_dir).problem
+    assert "does not call register_model" in find_model("silent", models_dir).problem
 
 
-def test_a_folder_does_not_take_the_place_of_an_example(models_dir: Path, write_model: Write) -> None:
-    write_model("mv2", EMPTY)
-    first = next(entry for entry in list_models(models_dir) if entry.name == "mv2")
+@pytest.mark.parametrize("name", ["mv2", "toy_cnn"])
+def test_a_folder_does_not_take_the_place_of_a_shipped_model(models_dir: Path, write_model: Write, name: str) -> None:
+    write_model(name, EMPTY)
+    first = next(entry for entry in list_models(models_dir) if entry.name == name)
     assert "taken" in first.problem
+
+
+@pytest.mark.parametrize("folder", [None, "models_dir"])
+def test_the_demonstration_model_needs_no_folder(folder: str | None, models_dir: Path) -> None:
+    entry = find_model("toy_cnn", models_dir if folder else None)
+    assert (entry.origin, entry.place, entry.problem, entry.is_offered) == (PACKAGE, "etprof", "", True)
 
 
 def test_two_folders_do_not_share_a_name(models_dir: Path, write_model: Write) -> None:
@@ -76,3 +85,21 @@ def test_a_models_folder_that_is_not_there_is_refused(tmp_path: Path, monkeypatc
     assert find_models_dir(None) is None
     with pytest.raises(UsageError, match="no models folder"):
         find_models_dir(tmp_path / "absent")
+
+
+class TestStatus:
+    def test_an_entry_without_a_problem_is_ready(self) -> None:
+        assert describe_status(ModelEntry("net", PACKAGE, "net")) == "ready"
+
+    def test_a_missing_package_is_a_command_even_where_there_is_another_problem(self) -> None:
+        entry = ModelEntry("net", PACKAGE, "net", requires=("no-such-package",), problem="needs no-such-package")
+        assert describe_status(entry) == "run: pip install no-such-package"
+
+    def test_any_other_problem_is_told(self) -> None:
+        assert describe_status(ModelEntry("net", PACKAGE, "net", problem="it is broken")) == "it is broken"
+
+    def test_without_torch_and_executorch_no_model_is_ready(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(dependencies, "installed_version", lambda name: None)
+        entry = ModelEntry("net", PACKAGE, "net")
+        assert describe_status(entry).startswith("run: pip install torch==")
+        assert find_model("toy_cnn", None).problem == "needs torch and executorch and torchao"

@@ -32,7 +32,7 @@ def test_the_file_name_says_model_backend_and_precision(request_: ExportRequest,
     [
         ({"dtype": "fp8"}, "no dtype called 'fp8'"),
         ({"backend": "xnpack"}, "no backend called 'xnpack'"),
-        ({"dtype": "fp16", "quantization": Quantization()}, "do not go together"),
+        ({"dtype": "fp16", "quantization": Quantization()}, "mutually exclusive"),
         ({"backend": "portable", "quantization": Quantization()}, "XNNPACK only"),
         ({"checkpoint": Path("nowhere.pt")}, "no checkpoint nowhere.pt"),
         ({"quantization": Quantization(calibration=Path("nowhere"))}, "no calibration folder nowhere"),

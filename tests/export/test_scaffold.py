@@ -14,12 +14,12 @@ def test_a_scaffold_exports_as_it_stands(tmp_path: Path) -> None:
     write_scaffold("my_net", tmp_path / "models")
     artifact = export_model(ExportRequest("my_net", tmp_path / "out", models_dir=tmp_path / "models"))
     assert artifact.pte.is_file()
-    assert artifact.meta["delegation"]["partitions"] == 1
+    assert artifact.meta.delegation.partitions == 1
 
 
 @pytest.mark.parametrize("name", ["My-Net", "1net", "a/b", "", ".."])
-def test_a_name_that_is_no_identifier_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no name for a model"):
+def test_a_name_that_is_not_an_identifier_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a valid model name"):
         write_scaffold(name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -33,6 +33,8 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("libraries")
-def test_the_name_of_an_example_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="ExecuTorch example"):
-        write_scaffold("mv2", tmp_path)
+@pytest.mark.parametrize("name", ["mv2", "toy_cnn"])
+def test_the_name_of_a_shipped_model_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a model that is there already"):
+        write_scaffold(name, tmp_path)
+    assert list(tmp_path.iterdir()) == []

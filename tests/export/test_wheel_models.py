@@ -1,12 +1,15 @@
 """ExecuTorch's own registry: local models appear in it, and its examples are built without a download."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from etprof.export.registry import find_model
-from etprof.export.wheel_models import load_model_class, no_downloads, wheel_models
+from etprof.export.shipped_models import shipped_models
+from etprof.export.wheel_models import load_model_class, no_downloads, source_digest, wheel_models
 
 pytestmark = pytest.mark.usefixtures("libraries")
 
@@ -28,8 +31,32 @@ def test_a_local_model_is_built_by_executorchs_own_factory(
     assert len(inputs) == 1
 
 
-def test_a_local_model_does_not_become_an_example() -> None:
-    assert "mine" not in {entry.name for entry in wheel_models()}
+def test_a_model_that_was_loaded_does_not_become_an_example(
+    write_model: Callable[[str, str], Path], models_dir: Path
+) -> None:
+    before = {entry.name for entry in wheel_models()}
+    write_model("mine", "class Model(EagerModelBase):\n    pass")
+    for name in ("mine", "toy_cnn"):
+        load_model_class(find_model(name, models_dir))
+    assert {entry.name for entry in wheel_models()} == before
+
+
+def test_an_example_is_loaded_from_the_wheel() -> None:
+    found = load_model_class(find_model("linear", None))
+    assert found.__module__ == "executorch.examples.models.toy_model.model"
+    assert {"get_eager_model", "get_example_inputs"} <= set(dir(found))
+
+
+def test_every_shipped_model_has_a_digest_of_its_code() -> None:
+    offered = [entry for entry in shipped_models() if entry.is_offered]
+    assert {len(source_digest(entry)) for entry in offered} == {64}
+
+
+def test_a_list_of_models_does_not_import_the_demonstration_model() -> None:
+    code = "import sys; from etprof.export.shipped_models import shipped_models; shipped_models(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert "etprof.export.demo.toy_cnn" not in done.stdout.split()
+    assert "etprof.export.shipped_models" in done.stdout.split(), done.stderr
 
 
 def test_a_download_is_answered_with_no_weights() -> None:

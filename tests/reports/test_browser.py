@@ -12,7 +12,7 @@ import pytest
 from browser import Browser, start_browser
 from etprof.reports import FORMATS
 from etprof.reports.combined import CombinedReport, render_html
-from report_builder import HOSTILE, a_report, emulated, hostile, one_arm, with_kernels
+from report_builder import HOSTILE, a_report, emulated, hostile, one_variant, with_kernels
 
 WIDTHS = (390, 1400)
 SHOWN = "table.operators tbody tr:not(.detail):not([hidden]) button.unfold"
@@ -28,7 +28,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     path = folder / "report.html"
-    path.write_text(FORMATS["html"](with_kernels(a_report(folder))), encoding="utf-8")
+    path.write_text(FORMATS["html"].render(with_kernels(a_report(folder))), encoding="utf-8")
     return path
 
 
@@ -109,7 +109,7 @@ def test_the_raw_data_can_be_downloaded(browser: Browser, page: Path, tmp_path: 
     browser.driver.execute_async_script("setTimeout(arguments[0], 1500)")
     (saved,) = tmp_path.glob("*.json")
     assert saved.name == "analysis_summary.json"
-    assert '"schema_version":1' in saved.read_text(encoding="utf-8")
+    assert '"schema_version":2' in saved.read_text(encoding="utf-8")
 
 
 def test_the_static_parts_need_no_javascript(browser: Browser, page: Path) -> None:
@@ -124,7 +124,7 @@ def test_the_static_parts_need_no_javascript(browser: Browser, page: Path) -> No
 
 def test_a_hostile_name_runs_nothing(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "hostile.html"
-    page.write_text(FORMATS["html"](hostile(tmp_path)), encoding="utf-8")
+    page.write_text(FORMATS["html"].render(hostile(tmp_path)), encoding="utf-8")
     browser.open(page)
     assert browser.ask("document.querySelectorAll('script').length") == 2
     assert browser.console_messages() == []
@@ -137,8 +137,11 @@ def test_a_hostile_name_runs_nothing(browser: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_other_kinds_of_report_open_too(browser: Browser, width: int, tmp_path: Path) -> None:
-    pages = {"one_arm": FORMATS["html"](one_arm(tmp_path)), "emulated": FORMATS["html"](emulated(tmp_path))}
-    pages["combined"] = render_html(CombinedReport("Two", (("a", a_report(tmp_path)), ("b", one_arm(tmp_path)))))
+    pages = {
+        "one_variant": FORMATS["html"].render(one_variant(tmp_path)),
+        "emulated": FORMATS["html"].render(emulated(tmp_path)),
+    }
+    pages["combined"] = render_html(CombinedReport("Two", (("a", a_report(tmp_path)), ("b", one_variant(tmp_path)))))
     for name, text in pages.items():
         path = tmp_path / f"{name}.html"
         path.write_text(text, encoding="utf-8")

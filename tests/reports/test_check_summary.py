@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from etprof.core.regression import ArmCheck, Outcome, RegressionCheck
-from etprof.core.report import CategoryShift, Finding, Interval
+from etprof.core.findings import Finding, FindingKind
+from etprof.core.regression import Outcome, RegressionCheck, VariantCheck
+from etprof.core.report import CategoryChange, Interval
 from etprof.reports.check_summary import render
 from report_builder import HOSTILE
 
-ARM = ArmCheck(
+VARIANT = VariantCheck(
     label="on, 1 thread",
     outcome=Outcome.FAIL,
     reason="the whole interval lies beyond the tolerance",
@@ -20,9 +21,11 @@ ARM = ArmCheck(
     load_ms=(0.7, 0.8),
     peak_bytes=(1 << 20, 2 << 20),
     output_difference=1e-5,
-    categories=(CategoryShift("GEMM", 1.0, 1.4, 0.5, 0.6),),
+    categories=(CategoryChange("GEMM", 1.0, 1.4, 0.5, 0.6),),
 )
-CHECK = RegressionCheck("new", "old", "m.pte", 0.05, (ARM,), findings=(Finding("drift", "It drifts.", "Cool it."),))
+CHECK = RegressionCheck(
+    "new", "old", "m.pte", 0.05, (VARIANT,), findings=(Finding(FindingKind.DRIFT, "It drifts.", "Cool it."),)
+)
 
 
 def test_a_reader_sees_verdict_numbers_and_what_was_not_judged() -> None:
@@ -35,7 +38,7 @@ def test_a_reader_sees_verdict_numbers_and_what_was_not_judged() -> None:
 
 
 def test_every_table_stands_by_itself_with_rows_as_wide_as_its_head() -> None:
-    text = render(replace(CHECK, arms=(ARM, replace(ARM, label="off, 1 thread"))))
+    text = render(replace(CHECK, variants=(VARIANT, replace(VARIANT, label="off, 1 thread"))))
     tables = [block.splitlines() for block in re.split(r"\n\n+", text) if block.startswith("|")]
     assert len(tables) == 4
     for head, rule, *rows in tables:
@@ -45,21 +48,23 @@ def test_every_table_stands_by_itself_with_rows_as_wide_as_its_head() -> None:
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_gaps_are_named_and_nothing_is_invented(outcome: Outcome) -> None:
-    bare = replace(CHECK, arms=(ArmCheck("on, 1 thread", outcome, "emulated"),), findings=())
+    bare = replace(CHECK, variants=(VariantCheck("on, 1 thread", outcome, "emulated"),), findings=())
     text = render(bare)
     assert f"| on, 1 thread | **{outcome.value}** | unknown | unknown | unknown | not compared | emulated |" in text
     assert "None" not in text
 
 
 def test_failures_and_doubts_stand_first() -> None:
-    text = render(replace(CHECK, arms=(), failures=("an arm is gone",), doubts=("it was interrupted",)))
-    assert "- **fail**: an arm is gone\n- **inconclusive**: it was interrupted" in text
+    text = render(replace(CHECK, variants=(), failures=("a variant is gone",), doubts=("it was interrupted",)))
+    assert "- **fail**: a variant is gone\n- **inconclusive**: it was interrupted" in text
 
 
 def test_hostile_names_stay_text() -> None:
-    finding = Finding(HOSTILE, HOSTILE, HOSTILE)
-    arm = replace(ARM, label=HOSTILE, reason=HOSTILE, categories=(replace(ARM.categories[0], name=HOSTILE),))
-    hostile = RegressionCheck(HOSTILE, HOSTILE, HOSTILE, 0.05, (arm,), (HOSTILE,), (HOSTILE,), (finding,))
+    finding = Finding(FindingKind.NOTE, HOSTILE, HOSTILE)
+    variant = replace(
+        VARIANT, label=HOSTILE, reason=HOSTILE, categories=(replace(VARIANT.categories[0], name=HOSTILE),)
+    )
+    hostile = RegressionCheck(HOSTILE, HOSTILE, HOSTILE, 0.05, (variant,), (HOSTILE,), (HOSTILE,), (finding,))
     text = render(hostile)
     assert "<script>" not in text
     assert "](b)" not in text.replace("\\]", "")

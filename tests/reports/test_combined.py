@@ -4,20 +4,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from etprof.reports.combined import PAGES, CombinedReport, label_runs
-from report_builder import HOSTILE, a_report, emulated, hostile, one_arm
+from etprof.reports.combined import PAGES, CombinedReport
+from report_builder import HOSTILE, a_report, emulated, hostile, one_variant
 
 
-def test_labels_are_what_differs() -> None:
-    assert label_runs(["/a/out_x/runs/linux", "/a/out_y/runs/linux"]) == ["out_x/runs/linux", "out_y/runs/linux"]
-    assert label_runs(["/a/b/c"]) == ["c"]
-    assert label_runs(["/a/b", "/a/b/c"]) == ["b", "b/c"]
-
-
-def test_every_page_has_a_line_for_each_comparison_and_lonely_arm(tmp_path: Path) -> None:
+def test_every_page_has_a_line_for_each_comparison_and_lonely_variant(tmp_path: Path) -> None:
     pair = a_report(tmp_path)
     twice = replace(pair, comparisons=(*pair.comparisons, *pair.comparisons))
-    page = CombinedReport("Three", (("first", pair), ("second", twice), ("third", one_arm(tmp_path))))
+    page = CombinedReport("Three", (("first", pair), ("second", twice), ("third", one_variant(tmp_path))))
     assert [entry.run for entry in page.entries] == ["first", "second", "second", "third"]
     markdown = PAGES[".md"](page)
     assert sum(line.startswith("| second |") for line in markdown.splitlines()) == 2
@@ -26,7 +20,7 @@ def test_every_page_has_a_line_for_each_comparison_and_lonely_arm(tmp_path: Path
     assert "2.40x (2.39x to 2.41x)" in html
     reports = json.loads(PAGES[".json"](page))["reports"]
     assert list(reports) == ["first", "second", "third"]
-    assert reports["first"]["schema_version"] == 1
+    assert reports["first"]["schema_version"] == 2
 
 
 def test_a_hostile_name_is_only_text(tmp_path: Path) -> None:

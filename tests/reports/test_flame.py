@@ -4,24 +4,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from etprof.core.report import Executed, KernelEvidence, KernelUse, OperatorKernels
+from etprof.core.report import KernelEvidence, KernelUse
 from etprof.reports.flame import build_boxes, render_flame
-
-
-def an_evidence(*operators: tuple[str, tuple[KernelUse, ...]]) -> KernelEvidence:
-    rows = tuple(
-        OperatorKernels(
-            f"d0.{i}", name, "GEMM", "", True, "", sum(k.samples for k in kernels), 0, kernels, {}, None, Executed.YES
-        )
-        for i, (name, kernels) in enumerate(operators)
-    )
-    return KernelEvidence("on", 1, "SME2", True, True, None, 0, 0, 0, 0, 0, 0, 1, rows, None, "")
-
+from evidence_builder import an_evidence, sampled_operator
 
 SOME = an_evidence(
-    ("Copy #1", (KernelUse("memcpy", "scalar", 10),)),
-    ("<script>alert(1)</script>", (KernelUse('kai "sme2" & co', "SME", 20), KernelUse("b", "NEON", 10))),
-    ("Add #1", ()),
+    sampled_operator("d0.0", "Copy #1", KernelUse("memcpy", "scalar", 10)),
+    sampled_operator(
+        "d0.1", "<script>alert(1)</script>", KernelUse('kai "sme2" & co', "SME", 20), KernelUse("b", "NEON", 10)
+    ),
+    sampled_operator("d0.2", "Add #1"),
 )
 
 
@@ -39,6 +31,6 @@ def test_names_stay_text() -> None:
     assert any("<script>" in (title.text or "") for title in root.iter("title"))
 
 
-@pytest.mark.parametrize("evidence", [an_evidence(), an_evidence(("Add #1", ()))])
+@pytest.mark.parametrize("evidence", [an_evidence(), an_evidence(sampled_operator("d0.0", "Add #1"))])
 def test_nothing_sampled_is_no_picture(evidence: KernelEvidence) -> None:
     assert render_flame(evidence) == ""

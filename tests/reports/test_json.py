@@ -8,7 +8,7 @@ from pathlib import Path
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from etprof.reports.json import SCHEMA_VERSION, json_schema, render, render_compact
-from report_builder import a_report, emulated, hostile, one_arm, untraced
+from report_builder import a_report, emulated, hostile, one_variant, untraced
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "report-json.md"
 
@@ -16,7 +16,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "report-json.md"
 def test_every_kind_of_report_fits_the_schema(tmp_path: Path) -> None:
     schema = json_schema()
     Draft202012Validator.check_schema(schema)
-    for build in (a_report, one_arm, emulated, untraced, hostile):
+    for build in (a_report, one_variant, emulated, untraced, hostile):
         value = json.loads(render(build(tmp_path)))
         assert value["schema_version"] == SCHEMA_VERSION
         assert not list(Draft202012Validator(schema).iter_errors(value))
@@ -30,7 +30,9 @@ def test_the_compact_form_holds_the_same(tmp_path: Path) -> None:
 def test_raw_samples_are_kept_exactly(tmp_path: Path) -> None:
     report = a_report(tmp_path)
     value = json.loads(render(report))
-    assert [tuple(map(tuple, arm["samples_ms"])) for arm in value["arms"]] == [arm.samples_ms for arm in report.arms]
+    assert [tuple(map(tuple, variant["samples_ms"])) for variant in value["variants"]] == [
+        variant.samples_ms for variant in report.variants
+    ]
 
 
 def test_a_value_that_is_no_number_becomes_null(tmp_path: Path) -> None:

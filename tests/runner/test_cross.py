@@ -1,4 +1,4 @@
-"""Building for another machine: targets, toolchain files, and the wheel that is fetched for it."""
+"""Building for another machine: targets, toolchain files, and the wheel that is downloaded for it."""
 
 import shutil
 from pathlib import Path
@@ -30,6 +30,9 @@ def test_an_unknown_target_offers_the_nearest() -> None:
     assert "linux-arm64" in caught.value.hint
 
 
+@pytest.mark.exhaustive
+@pytest.mark.alone
+@pytest.mark.usefixtures("own_cache")
 def test_a_toolchain_file_and_a_prefix_build_for_another_machine(
     emulator: str, models: Path, tmp_path: Path, cache: Path
 ) -> None:
@@ -49,7 +52,9 @@ def test_a_toolchain_file_and_a_prefix_build_for_another_machine(
     assert run_block(command, models / "fp32.pte", tmp_path / "block").result["error"] == ""
 
 
-def test_the_wheel_of_the_installed_version_is_fetched_once(cache: Path) -> None:
+@pytest.mark.alone
+@pytest.mark.usefixtures("own_cache")
+def test_the_wheel_of_the_installed_version_is_downloaded_once(cache: Path) -> None:
     need(shutil.which(CROSS_COMPILER), f"there is no {CROSS_COMPILER}")
     need(host_target().name != "linux-arm64", "this machine needs no other wheel")
     resolve_parts("linux-arm64", None, None, ignore)
@@ -59,9 +64,11 @@ def test_the_wheel_of_the_installed_version_is_fetched_once(cache: Path) -> None
     assert list((cache / "sdks").glob("fetching-*")) == []
 
 
-def test_a_wheel_that_cannot_be_had_leaves_nothing(cache: Path) -> None:
+@pytest.mark.alone
+@pytest.mark.usefixtures("own_cache")
+def test_a_wheel_that_is_not_available_leaves_nothing(cache: Path) -> None:
     need(host_target().name != "linux-arm64", "this machine needs no other wheel")
-    with pytest.raises(DependencyError, match=r"executorch 0\.0\.1 wheel .* cannot be fetched") as caught:
+    with pytest.raises(DependencyError, match=r"executorch 0\.0\.1 wheel .* cannot be downloaded") as caught:
         cross._fetch_sdk(resolve_target("linux-arm64"), "0.0.1", ignore)
     assert "--executorch-prefix" in caught.value.hint
     assert not (cache / "sdks" / "linux-arm64-0.0.1").exists()

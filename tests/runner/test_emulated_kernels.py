@@ -1,24 +1,28 @@
 """Which kernels execute under emulated SME2, shown and hidden, in every precision: the coverage table is true."""
 
-import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from etprof.analysis.coverage import find_rule
-from etprof.analysis.kernel_findings import find_kernel_doubts
-from etprof.analysis.kernels import COMPUTE, build_evidence
+from etprof.analysis.kernels.evidence import build_evidence
+from etprof.analysis.kernels.kernel_doubts import find_kernel_doubts
+from etprof.analysis.kernels.missing_kernels import find_rule
+from etprof.core.categories import COMPUTE
+from etprof.core.findings import FindingKind
+from etprof.core.loaded_run import SampledBlock
+from etprof.core.plan import Variant
 from etprof.core.report import Executed, KernelEvidence
-from etprof.runner.bundle import ensure_bundle
-from etprof.runner.cross import CROSS_COMPILER, resolve_parts
+from etprof.runner.bundle import Bundle
+from etprof.store.coverage_file import load_coverage
 from etprof.traces.etdump import read_etdump
 from etprof.traces.kernel_samples import read_kernel_samples
-from parts import need
 from runner_block import run_block
 
+# They need an emulator and a cache of their own, and take minutes.
+pytestmark = pytest.mark.alone
+
+QUICK = ("kinds_fp32", "kinds_int8")
 # Which operators of each model run on SME2, in order; the others run on NEON.
 EXPECTED = {
     "kinds_fp32": {"IGEMM": True, "DWConv": False, "GEMM": True, "Subconv2D": False},
@@ -32,21 +36,8 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="session")
-def kernel_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("emulated_models")
-    program = Path(__file__).with_name("export_kernel_models.py")
-    command = [sys.executable, str(program), str(folder), *EXPECTED, "products_int4"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return folder
-
-
-@pytest.fixture(scope="session")
-def command(cache: Path, emulator: str) -> Sequence[str]:
-    need(shutil.which(CROSS_COMPILER), f"there is no {CROSS_COMPILER}")
-    assert cache.is_dir()
-    bundle = ensure_bundle(*resolve_parts("linux-arm64", None, None, lambda _: None))
-    return (emulator, "-cpu", "max", *bundle.command(str(bundle.folder)))
+def command(arm_bundle: Bundle, emulator: str) -> Sequence[str]:
+    return (emulator, "-cpu", "max", *arm_bundle.command(str(arm_bundle.folder)))
 
 
 def prove(command: Sequence[str], model: Path, folder: Path, *flags: str) -> KernelEvidence:
@@ -57,17 +48,18 @@ def prove(command: Sequence[str], model: Path, folder: Path, *flags: str) -> Ker
     )  # fmt: skip
     assert block.exit_code == 0, block.stderr
     return build_evidence(
-        model.stem,
-        1,
-        [(read_kernel_samples(path), read_etdump(block.etdump))],
+        Variant(model.stem, 1),
+        [SampledBlock(read_kernel_samples(path), read_etdump(block.etdump))],
         seen=block.result["features_seen"],
         hidden=block.result["features_hidden"],
         version=block.result["executorch_version"],
+        coverage=load_coverage(),
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.exhaustive) for n in EXPECTED]
+)
 def test_sme2_kernels_execute_when_shown_and_none_when_hidden(
     command: Sequence[str], kernel_models: Path, tmp_path: Path, name: str
 ) -> None:
@@ -77,35 +69,33 @@ def test_sme2_kernels_execute_when_shown_and_none_when_hidden(
     assert "SME2 executed: yes" in shown.verdict
     assert shown.compiled_in is not None
     assert len(shown.compiled_in) > 20
-    told = set()
+    proven = set()
     for row in shown.operators:
         kind = row.name.split(")")[1].split("#")[0].strip() if ")" in row.name else ""
         if row.category in COMPUTE and row.samples > 40 and kind in EXPECTED[name]:
-            told.add(kind)
+            proven.add(kind)
             expected = Executed.YES if EXPECTED[name][kind] else Executed.NO
             assert (row.name, row.executed) == (row.name, expected)
             assert any("sme2" in kernel.name for kernel in row.kernels) is EXPECTED[name][kind]
-            rule = find_rule(row.name, "SME", "1.5.1")
+            rule = find_rule(load_coverage(), row.name, "SME", "1.5.1")
             assert rule is not None
             assert rule.covered is EXPECTED[name][kind]
-    assert told == set(EXPECTED[name])
+    assert proven == set(EXPECTED[name])
     assert "SME2 executed: no" in hidden.verdict
     assert hidden.stray == 0
     assert not any("sme" in kernel.name for row in hidden.operators for kernel in row.kernels)
     assert any("NEON" in row.instructions for row in hidden.operators)
-    assert "off arm executed the extension" not in {f.kind for f in find_kernel_doubts([hidden])}
+    assert FindingKind.HIDDEN_BUT_EXECUTED not in {f.kind for f in find_kernel_doubts([hidden])}
 
 
-@pytest.mark.slow
 def test_four_bit_weights_in_blocks_fall_back_and_are_explained(
     command: Sequence[str], kernel_models: Path, tmp_path: Path
 ) -> None:
     found = prove(command, kernel_models / "products_int4.pte", tmp_path)
     doubts = {f.kind: f.message for f in find_kernel_doubts([found])}
-    assert "4-bit weights scaled by blocks run on NEON" in doubts["fell back"]
+    assert "4-bit weights scaled by blocks run on NEON" in doubts[FindingKind.FELL_BACK]
 
 
-@pytest.mark.slow
 def test_a_1x1_convolution_in_fp16_falls_back_with_its_reason(
     command: Sequence[str], kernel_models: Path, tmp_path: Path
 ) -> None:
@@ -115,7 +105,6 @@ def test_a_1x1_convolution_in_fp16_falls_back_with_its_reason(
     assert "stored as fp32" in pointwise.reason
 
 
-@pytest.mark.slow
 def test_workers_are_sampled_under_emulation_and_the_emulator_s_own_threads_are_not(
     command: Sequence[str], kernel_models: Path, tmp_path: Path
 ) -> None:

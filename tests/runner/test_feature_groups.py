@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from etprof.core.extensions import HIDDEN_TOGETHER as GROUPS
 from etprof.runner.build import NativeRunner
 from etprof.runner.cpu_features import host_architecture, present_features
-from etprof.runner.isa import GROUPS, resolve_hidden
+from etprof.runner.isa import resolve_hidden
 from instruction_sampler import sample_instructions
 from parts import need
 from runner_block import read_values, run_block, signal_to_noise_db
+
+# They run and time the native runner, which is built in a cache of the tests' own.
+pytestmark = pytest.mark.alone
 
 _LEAST_SNR_DB = {"fp32": 90, "fp16": 45, "int8": 20}
 _HERE = host_architecture()

@@ -79,7 +79,7 @@ def test_a_byte_that_is_no_boolean_is_refused() -> None:
     table = make_table("x86_64", X86_PRESENT)
     table[X86.offsets["lwp"]] = 16
     assert find_disagreement(table, X86, make_report(X86_NAMES, X86_PRESENT)) == (
-        "cpuinfo's field 'lwp' holds 16, which is neither yes nor no"
+        "cpuinfo's field 'lwp' holds 16, not 0 or 1"
     )
 
 

@@ -2,15 +2,14 @@
 
 import pytest
 
-from etprof.core.errors import UnknownNameError, UsageError
+from etprof.core.errors import UnknownNameError
+from etprof.core.extensions import HIDDEN_TOGETHER as GROUPS
 from etprof.runner.isa import (
     ARM64_LINUX_HWCAPS,
     ARM64_MACOS_SYSCTLS,
-    GROUPS,
     HEURISTIC_FEATURES,
     LAYOUTS,
     X86_64_LINUX_FLAGS,
-    best_extension,
     resolve_hidden,
 )
 
@@ -54,28 +53,6 @@ def test_an_unknown_group_offers_the_nearest() -> None:
     with pytest.raises(UnknownNameError) as caught:
         resolve_hidden("x86_64", ("avx51",))
     assert "avx512" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("architecture", "features", "label"),
-    [
-        ("arm64", ("dot", "i8mm", "sme", "sme2"), "SME2"),
-        ("arm64", ("dot", "i8mm"), "i8mm and dot product"),
-        ("arm64", ("dot",), "dot product"),
-        ("x86_64", ("avx2", "avx512f", "amx_tile"), "AVX-512 and AMX"),
-        ("x86_64", ("avx2", "avx512f"), "AVX-512"),
-        ("x86_64", ("avx2",), "AVX2"),
-    ],
-)
-def test_the_best_extension_is_the_newest_there_is(architecture: str, features: tuple[str, ...], label: str) -> None:
-    extension = best_extension(architecture, features)
-    assert extension.label == label
-    assert set(extension.hide_isa) <= set(GROUPS[architecture])
-
-
-def test_a_cpu_with_nothing_to_compare_says_so() -> None:
-    with pytest.raises(UsageError, match="no instruction-set extension"):
-        best_extension("riscv64", ())
 
 
 def test_features_guessed_from_the_core_prove_nothing() -> None:

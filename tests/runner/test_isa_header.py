@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from etprof.runner.isa import ARM64_LINUX_HWCAPS, ARM64_MACOS_SYSCTLS, GROUPS, HEURISTIC_FEATURES, LAYOUTS
+from etprof.core.extensions import HIDDEN_TOGETHER as GROUPS
+from etprof.runner.isa import ARM64_LINUX_HWCAPS, ARM64_MACOS_SYSCTLS, HEURISTIC_FEATURES, LAYOUTS
 from etprof.runner.isa_header import render_isa_header
 
 

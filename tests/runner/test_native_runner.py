@@ -12,6 +12,9 @@ from etprof.runner.build import NativeRunner
 from etprof.traces.etdump import read_etdump
 from runner_block import read_values, run_block, signal_to_noise_db
 
+# They run and time the native runner, which is built in a cache of the tests' own.
+pytestmark = pytest.mark.alone
+
 # Far below what was measured (130, 71 and 36 dB), far above what a wrong kernel gives.
 _LEAST_SNR_DB = {"fp32": 90, "fp16": 45, "int8": 20}
 
@@ -105,12 +108,12 @@ def test_help_names_every_flag_of_the_contract(runner: NativeRunner) -> None:
 
 
 def test_the_reference_pages_have_the_same_flags_and_exit_codes(runner: NativeRunner) -> None:
-    told = subprocess.run([*runner.command, "--help"], capture_output=True, text=True, timeout=30).stdout
+    printed = subprocess.run([*runner.command, "--help"], capture_output=True, text=True, timeout=30).stdout
     reference = Path(__file__).parents[2] / "docs" / "reference"
     page = (reference / "runner.md").read_text(encoding="utf-8")
-    flags = set(re.findall(r"^  (--\w+)", told, re.MULTILINE)) - {"--help"}
+    flags = set(re.findall(r"^  (--\w+)", printed, re.MULTILINE)) - {"--help"}
     assert set(re.findall(r"`(--\w+)", page.split("## Flags")[1].split("## Exit codes")[0])) == flags
-    codes = re.findall(r"(\d+) [a-z]", told.split("Exit codes: ")[1])
+    codes = re.findall(r"(\d+) [a-z]", printed.split("Exit codes: ")[1])
     endings = (reference / "errors.md").read_text(encoding="utf-8").split("## Exit codes of a runner")[1]
     assert re.findall(r"^\| (\d+) \|", endings.split("\n## ")[0], re.MULTILINE) == codes
 

@@ -41,6 +41,7 @@ def test_one_process_warms_up_times_and_traces(toy_cnn: Path, tmp_path: Path) ->
     assert np.isfinite(np.fromfile(tmp_path / "output_0.bin", "<f4")).all()
 
 
+@pytest.mark.alone
 def test_hiding_a_feature_slows_the_model_down_and_keeps_its_outputs(toy_cnn: Path, tmp_path: Path) -> None:
     need("avx512f" in present_features(), "this CPU has no AVX-512 to hide")
     medians: dict[str, int] = {}
@@ -78,7 +79,7 @@ def test_a_refusal_is_a_sentence_an_exit_code_and_a_result_file(
     assert result["latency_ns"] == []
 
 
-def test_without_inputs_a_model_is_fed_with_ones(toy_cnn: Path, tmp_path: Path) -> None:
+def test_without_inputs_every_element_is_one(toy_cnn: Path, tmp_path: Path) -> None:
     run(toy_cnn, tmp_path, "--inputs", "", "--outputs_path", str(tmp_path / "unset"))
     ones = np.ones(len((toy_cnn / "toy_cnn_xnnpack_fp32.input_0.bin").read_bytes()) // 4, "<f4")
     (tmp_path / "ones.bin").write_bytes(ones.tobytes())

@@ -1,14 +1,16 @@
 """The native runner's sampler on this machine: real kernels, real threads, real time."""
 
 import platform
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from etprof.analysis.kernels import build_evidence
+from etprof.analysis.kernels.evidence import build_evidence
+from etprof.core.loaded_run import SampledBlock
+from etprof.core.operators import OperatorId
+from etprof.core.plan import Variant
 from etprof.core.report import Executed, KernelEvidence
 from etprof.core.samples import KernelSamples
 from etprof.runner.build import NativeRunner
@@ -18,16 +20,8 @@ from etprof.traces.kernel_samples import read_kernel_samples
 from parts import need
 from runner_block import Block, run_block
 
-
-@pytest.fixture(scope="session")
-def kernel_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """dominated.pte and kinds_fp32.pte, each with its input."""
-    folder = tmp_path_factory.mktemp("kernel_models")
-    program = Path(__file__).with_name("export_kernel_models.py")
-    command = [sys.executable, str(program), str(folder), "dominated", "kinds_fp32"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return folder
+# They measure.
+pytestmark = pytest.mark.alone
 
 
 def sample(runner: NativeRunner, model: Path, folder: Path, *flags: str) -> tuple[Block, KernelSamples]:
@@ -41,9 +35,8 @@ def sample(runner: NativeRunner, model: Path, folder: Path, *flags: str) -> tupl
 
 def prove(block: Block, samples: KernelSamples) -> KernelEvidence:
     return build_evidence(
-        "arm",
-        block.result["threads"],
-        [(samples, read_etdump(block.etdump))],
+        Variant("variant", block.result["threads"]),
+        [SampledBlock(samples, read_etdump(block.etdump))],
         seen=block.result["features_seen"],
         hidden=block.result["features_hidden"],
     )
@@ -75,7 +68,7 @@ def test_samples_land_in_the_operator_that_dominates(runner: NativeRunner, kerne
     block, samples = sample(runner, kernel_models / "dominated.pte", tmp_path)
     found = prove(block, samples)
     trace = read_etdump(block.etdump)
-    time_ns: dict[str, int] = {}
+    time_ns: dict[OperatorId, int] = {}
     for event in np.flatnonzero((trace.run >= 0) & (trace.position >= 0)).tolist():
         identity = trace.identity(event)
         time_ns[identity] = time_ns.get(identity, 0) + int(trace.duration_ns[event])

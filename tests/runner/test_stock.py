@@ -1,8 +1,6 @@
 """Runners that somebody else built: recognised by what is in them, driven with the flags they have."""
 
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,43 +9,15 @@ from etprof.core.errors import RunnerError, UsageError
 from etprof.core.plan import Block, Experiment, Warmup
 from etprof.core.run import Job
 from etprof.runner.build import NativeRunner
-from etprof.runner.bundle import ensure_bundle
+from etprof.runner.bundle import Bundle
 from etprof.runner.cpu_features import host_architecture
-from etprof.runner.cross import CROSS_COMPILER, resolve_parts
-from etprof.runner.stock import build_stock_command, identify_runner
+from etprof.runner.stock import build_stock_flags, identify_runner
 from etprof.traces.stock_log import read_stock_log
-from parts import need
-
-# Takes the stock runner's flags as strictly as gflags does, and says what the stock runner says.
-_STOCK = """#!{python}
-import sys
-known = {flags}
-given = {{}}
-for word in sys.argv[1:]:
-    name, equals, value = word.removeprefix("--").partition("=")
-    if name not in known or not equals:
-        sys.exit(f"ERROR: unknown command line flag '{{name}}'")
-    given[name] = value
-count = int(given["num_executions"])
-def say(text):
-    print("I 00:00:00.001000 executorch:executor_runner.cpp:400] " + text, file=sys.stderr)
-say("Resetting threadpool with num threads = " + given["cpu_threads"])
-say("Model loaded in 1.250000 ms.")
-for i in range(count):
-    say("Iteration %d of %d: %f ms" % (i + 1, count, 4.0 / (i + 1)))
-say("Model executed successfully %d time(s) in %f ms." % (count, sum(4.0 / (i + 1) for i in range(count))))
-"""
-_ALL_FLAGS = ("model_path", "inputs", "num_executions", "cpu_threads", "etdump_path", "print_output")
-
-
-def make_stock_runner(path: Path, flags: tuple[str, ...] = _ALL_FLAGS) -> Path:
-    path.write_text(_STOCK.format(python=sys.executable, flags=flags), encoding="utf-8")
-    path.chmod(0o755)
-    return path
+from stock_runner import make_stock_runner
 
 
 def make_job(folder: Path, *, hide_isa: tuple[str, ...] = (), extra_args: tuple[str, ...] = ()) -> Job:
-    experiment = Experiment("arm", runs=3, warmup=Warmup(2, 10), hide_isa=hide_isa, extra_args=extra_args)
+    experiment = Experiment("variant", runs=3, warmup=Warmup(2, 10), hide_isa=hide_isa, extra_args=extra_args)
     return Job(
         Block(experiment, threads=2, index=0), folder / "m.pte", (folder / "a.bin", folder / "b.bin"),
         folder / "r.json", folder / "t.etdump", folder / "log", folder / "outputs", 60.0,
@@ -57,19 +27,19 @@ def make_job(folder: Path, *, hide_isa: tuple[str, ...] = (), extra_args: tuple[
 def test_a_stock_runner_is_driven_and_its_log_read(tmp_path: Path) -> None:
     runner = identify_runner(make_stock_runner(tmp_path / "executor_runner"))
     assert not runner.is_ours
-    command = build_stock_command(runner, make_job(tmp_path))
+    command = [str(runner.path), *build_stock_flags(runner, make_job(tmp_path))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
-    fields = read_stock_log(done.stderr).block_fields(warmup=2)
-    assert fields["threads_in_force"] == 2
-    assert (len(fields["warmup_ns"]), fields["latency_ns"]) == (2, (1_333_333, 1_000_000, 800_000))
+    result = read_stock_log(done.stderr).as_result(warmup=2)
+    assert result.threads_in_force == 2
+    assert (len(result.warmup_ns), result.latency_ns) == (2, (1_333_333, 1_000_000, 800_000))
 
 
-def test_flags_it_does_not_have_are_left_away(tmp_path: Path) -> None:
+def test_flags_it_does_not_have_are_omitted(tmp_path: Path) -> None:
     flags = ("model_path", "inputs", "num_executions", "cpu_threads")
     runner = identify_runner(make_stock_runner(tmp_path / "executor_runner", flags))
-    command = build_stock_command(runner, make_job(tmp_path, extra_args=("--v=1",)))
-    assert [word.partition("=")[0] for word in command[1:]] == [*(f"--{name}" for name in flags), "--v"]
+    command = build_stock_flags(runner, make_job(tmp_path, extra_args=("--v=1",)))
+    assert [word.partition("=")[0] for word in command] == [*(f"--{name}" for name in flags), "--v"]
     assert f"--inputs={tmp_path / 'a.bin'},{tmp_path / 'b.bin'}" in command
 
 
@@ -77,25 +47,24 @@ def test_a_runner_too_old_for_the_job_is_refused(tmp_path: Path) -> None:
     old = tmp_path / "executor_runner"
     old.write_bytes(b"\x7fELF ... model_path ... Model executed successfully.")
     with pytest.raises(RunnerError, match="has no flag --inputs"):
-        build_stock_command(identify_runner(old), make_job(tmp_path))
+        build_stock_flags(identify_runner(old), make_job(tmp_path))
 
 
 def test_a_stock_runner_cannot_hide_features(tmp_path: Path) -> None:
     runner = identify_runner(make_stock_runner(tmp_path / "executor_runner"))
     with pytest.raises(UsageError, match="cannot hide sme, sme2"):
-        build_stock_command(runner, make_job(tmp_path, hide_isa=("sme", "sme2")))
+        build_stock_flags(runner, make_job(tmp_path, hide_isa=("sme", "sme2")))
 
 
+@pytest.mark.alone
 def test_our_own_runner_is_recognised(runner: NativeRunner) -> None:
     found = identify_runner(runner.path)
     assert (found.is_ours, found.architecture) == (True, host_architecture())
 
 
-def test_a_runner_for_another_machine_is_recognised(cache: Path) -> None:
-    need(shutil.which(CROSS_COMPILER), f"there is no {CROSS_COMPILER}")
-    assert cache.is_dir()
-    bundle = ensure_bundle(*resolve_parts("linux-arm64", None, None, lambda _: None))
-    found = identify_runner(bundle.folder / "bin" / "etprof_runner")
+@pytest.mark.alone
+def test_a_runner_for_another_machine_is_recognised(arm_bundle: Bundle) -> None:
+    found = identify_runner(arm_bundle.folder / "bin" / "etprof_runner")
     assert (found.is_ours, found.architecture) == (True, "arm64")
 
 

@@ -29,7 +29,7 @@ def test_cxx_names_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_cxx_that_is_not_there_is_not_replaced_silently(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     assert compiler_path() is None
-    with pytest.raises(DependencyError, match="'no-such-compiler' that CXX names is not there"):
+    with pytest.raises(DependencyError, match="'no-such-compiler' that CXX names was not found"):
         require_compiler()
 
 

@@ -58,7 +58,7 @@ def test_a_changed_file_stays_unless_forced_and_then_nothing_is_half_written(tmp
     install(skills, "Verdict.", target, force=False)
     (target / "b" / "SKILL.md").write_text("mine")
     (target / "a" / "SKILL.md").unlink()
-    with pytest.raises(SkillError, match=r"b/SKILL\.md is there and says something else") as raised:
+    with pytest.raises(SkillError, match=r"b/SKILL\.md already exists with other content") as raised:
         install(skills, "Verdict.", target, force=False)
     assert "--force" in raised.value.hint
     assert not (target / "a" / "SKILL.md").exists()

@@ -30,7 +30,7 @@ def place(tmp_path: Path) -> Place:
     [
         ({"kind": "file", "path": "report.md"}, Status.PASS, ""),
         ({"kind": "file", "path": "$name.*"}, Status.PASS, ""),
-        ({"kind": "file", "path": "absent.*"}, Status.FAIL, "there is no such file"),
+        ({"kind": "file", "path": "absent.*"}, Status.FAIL, "no such file"),
         ({"kind": "file", "path": "*_one.txt"}, Status.FAIL, "empty_one.txt: it is empty"),
         ({"kind": "json", "path": "result.json", "keys": ["a.b.1.c", "n"]}, Status.PASS, ""),
         ({"kind": "json", "path": "result.json", "values": {"a.b.0": 1, "n": None}}, Status.PASS, ""),
@@ -47,7 +47,7 @@ def place(tmp_path: Path) -> Place:
         ({"kind": "command", "command": "false | true"}, Status.FAIL, "exit code 1"),
         ({"kind": "command", "command": "exit 3", "unknown_exits": [3]}, Status.UNKNOWN, "exit code 3"),
         ({"kind": "command", "command": "no-such-program"}, Status.UNKNOWN, "exit code 127"),
-        ({"kind": "command", "command": "sleep 60", "timeout_s": 0.2}, Status.UNKNOWN, "no end after 0.2 s"),
+        ({"kind": "command", "command": "sleep 60", "timeout_s": 0.2}, Status.UNKNOWN, "timed out after 0.2 s"),
     ],
     ids=str,
 )

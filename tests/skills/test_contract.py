@@ -28,7 +28,7 @@ def test_a_contract_keeps_what_it_says() -> None:
         ({"id": "greet"}, "id: String should match pattern"),
         ({"steps": [{"title": "Write it", "timeout_s": 0}]}, "steps.0.timeout_s: Input should be greater than 0"),
         ({"steps": [{"title": "Write it"}]}, "key 'steps.0.timeout_s' is missing"),
-        ({"inputs": {"Who": {"about": "", "default": ""}}}, "the input 'Who' is no name"),
+        ({"inputs": {"Who": {"about": "", "default": ""}}}, "the input 'Who' is not a lower-case shell variable name"),
         ({"inputs": {"who": {"about": ""}}}, "key 'inputs.who.default' is missing"),
         ({"checks": [{"kind": "file", "path": "a", "size": 3}]}, "has no key 'checks.0.file.size'"),
         ({"checks": [{"kind": "files", "path": "a"}]}, "checks.0: Input tag 'files'"),

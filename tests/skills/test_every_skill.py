@@ -77,10 +77,18 @@ def test_every_skill_is_executed_here() -> None:
     assert {skill.name for skill in list_skills(ROOT / DEFAULT_SKILLS_DIR)} == set(CASES)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+# EdgeTAM takes longer than all the others together.
+EDGETAM = "onboard_edgetam"
+# These take their time; the shorter ones are parts of the same workflow.
+LONG = (EDGETAM, "validate_workflow", "minimal_smoke_test", "export_model")
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.exhaustive] if name in LONG else []) for name in CASES]
+)
 def test_a_skill_does_what_its_contract_promises(name: str, workspace: Workspace) -> None:
-    if name == "onboard_edgetam":
+    if name == EDGETAM:
         need(find_spec("transformers") and find_spec("timm"), "transformers and timm are not installed")
     command = workspace.folder / ".venv/bin/etprof"
     installed = command.stat().st_mtime_ns
@@ -98,7 +106,7 @@ def android(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield f"--device-folder {folder}"
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_profiling_on_android(workspace: Workspace, android: str) -> None:
     workspace.execute("export_model")
     plan = {"x86_64": X86_PLAN, "arm64": "model_profiling/configs/templates/android_template.json"}[host_architecture()]
@@ -106,13 +114,14 @@ def test_profiling_on_android(workspace: Workspace, android: str) -> None:
     assert "run_profiling: pass" in workspace.verify("run_profiling", places | QUICK)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.alone
 def test_the_whole_workflow_on_android(workspace: Workspace, android: str) -> None:
     workspace.verify("validate_workflow", {"platform": "android", "out": "out_validated", "options": android})
     assert (workspace.folder / "out_validated/runs/android/manifest.json").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_the_whole_workflow_under_emulation(workspace: Workspace) -> None:
     need(shutil.which(CROSS_COMPILER), f"there is no {CROSS_COMPILER}")
     try:
@@ -123,7 +132,7 @@ def test_the_whole_workflow_under_emulation(workspace: Workspace) -> None:
     assert "emulated: times not meaningful" in (workspace.folder / "out_validated/runs/emulated/report.md").read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_what_is_not_here_is_unknown(workspace: Workspace) -> None:
     workspace.execute("export_model")
     said = workspace.verify("run_profiling", {"device": "android:nowhere"}, expect=3)

@@ -35,7 +35,7 @@ def test_both_spellings_of_the_documents_mean_the_same() -> None:
     assert (one.runs, one.threads) == (7, (4,))
 
 
-def test_an_arm_that_hides_features_is_the_baseline_of_the_one_that_hides_nothing() -> None:
+def test_a_variant_that_hides_features_is_the_baseline_of_the_one_that_hides_nothing() -> None:
     assert build(a_file()).pairs == (Pair(baseline="sme2_off", candidate="sme2_on"),)
 
 
@@ -44,13 +44,32 @@ def test_asked_for_pairs_are_taken_as_asked() -> None:
     assert build(a_file(analysis={"compare_pairs": pairs})).pairs == (Pair("sme2_on", "sme2_off"),)
 
 
-def test_two_arms_that_hide_nothing_are_not_paired_by_guessing() -> None:
+def test_two_variants_that_hide_nothing_are_not_paired_by_guessing() -> None:
     assert build(a_file(experiments=[{"name": "a"}, {"name": "b"}])).pairs == ()
 
 
 def test_a_warmup_is_a_number_or_a_range() -> None:
     assert build(with_experiment(warmup=5)).experiments[0].warmup.minimum == 5
     assert build(with_experiment(warmup={"min": 1, "max": 2})).experiments[0].warmup.maximum == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "cores"),
+    [([4, 5], (4, 5)), (3, (3,)), ("0xf0", (4, 5, 6, 7)), ("0,4-6", (0, 4, 5, 6)), ("7", (7,)), ([], ())],
+)
+def test_cores_can_be_written_in_many_ways(written: Any, cores: tuple[int, ...]) -> None:
+    assert build(with_experiment(cpu_affinity=written)).experiments[0].cpu_affinity == cores
+
+
+def test_a_cluster_is_left_to_the_device() -> None:
+    experiment = build(with_experiment(cpu_affinity="big")).experiments[0]
+    assert (experiment.cpu_cluster, experiment.cpu_affinity) == ("big", ())
+
+
+@pytest.mark.parametrize("written", ["huge", "4-", "0xzz", "", "1,,2"])
+def test_cores_that_mean_nothing_are_refused(written: str) -> None:
+    with pytest.raises(PlanError, match="cpu_affinity"):
+        build(with_experiment(cpu_affinity=written))
 
 
 def test_without_max_blocks_the_schedule_has_just_its_blocks() -> None:
@@ -78,7 +97,7 @@ def test_without_max_blocks_the_schedule_has_just_its_blocks() -> None:
         ({"model": "a.pte", "experiments": [{"name": "a"}]}, "the key 'output_root' is missing", "templates"),
         ([], "the file is []", "templates"),
         (a_file(analysis={"compare_pairs": [{"baseline": "sme2_of", "candidate": "sme2_on"}]}),
-         "names 'sme2_of', which is no experiment", "'sme2_off'"),
+         "names 'sme2_of', which is not an experiment", "'sme2_off'"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_key_and_the_nearest_right_one(value: Any, message: str, hint: str) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from builders import a_plan, a_result, a_session
+from builders import a_device_info, a_plan, a_result, a_session
 from etprof.core.errors import StoreError
 from etprof.core.run import CpuState, OutputTensor
-from etprof.store.session_file import load_session, save_session
+from etprof.store.session_file import load_session, save_reports, save_session, was_emulated
 
 
 def test_a_session_reads_back_as_it_was_written(tmp_path: Path) -> None:
@@ -71,3 +71,29 @@ def test_a_folder_of_the_older_format_is_read_by_its_traces(tmp_path: Path) -> N
         ("mac_sme2_on", 4, "mac_sme2_on/mac_sme2_on_t4.etdump"),
     ]
     assert session.plan.pairs == ()
+
+
+def test_only_the_nearest_manifest_makes_a_trace_emulated(tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "emulated"
+    save_session(run, a_session(a_plan(run), device=a_device_info(times_are_real=False)))
+    assert was_emulated(run / "on" / "on_t1.etdump")
+    assert was_emulated(run / "bare.etdump")
+    assert not was_emulated(tmp_path / "bare.etdump")
+    assert was_emulated(tmp_path / "bare.etdump", run / "on" / "on_t1.etdump")
+    for content in ("not ours", '["neither"]', '{"device": "nor this"}'):
+        (tmp_path / "manifest.json").write_text(content)
+        assert not was_emulated(tmp_path / "bare.etdump")
+    (run / "on").mkdir()
+    save_session(run / "on", a_session(a_plan(run / "on")))
+    assert not was_emulated(run / "on" / "on_t1.etdump"), "the folder it lies in says otherwise"
+
+
+def test_the_reports_that_were_written_are_noted_and_what_was_measured_is_not_touched(tmp_path: Path) -> None:
+    session = a_session(a_plan(tmp_path), (a_result(),))
+    save_session(tmp_path, session)
+    (tmp_path / "metrics.json").chmod(0o444)
+    before = (tmp_path / "metrics.json").stat()
+    noted = save_reports(tmp_path, session, ("report.md",))
+    assert noted.reports == load_session(tmp_path).reports == ("report.md",)
+    assert (tmp_path / "metrics.json").stat() == before
+    assert save_reports(tmp_path, noted, ("report.md",)) is noted

@@ -1,17 +1,17 @@
 """Timelines on disk: the promised columns, exact numbers, and the way back."""
 
-import csv
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from etprof.analysis.operators import build_operators
+from csv_rows import read_rows
+from etprof.analysis.operators.operator_statistics import build_operators
+from etprof.app.trace_tables import write_timelines
 from etprof.core.errors import StoreError
-from etprof.core.trace import EventKind, Trace
+from etprof.core.trace import Trace
 from etprof.store import timeline_files as files
-from etprof.trace_tables import write_statistics, write_timelines
 from etprof.traces.etdump import read_etdump
 
 TESTS = Path(__file__).parents[1]
@@ -27,11 +27,6 @@ COLUMN_TABLES = {
     "data_movement": files.MOVEMENT_COLUMNS,
     "transpose_pairs": files.PAIR_COLUMNS,
 }
-
-
-def read_rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
@@ -77,21 +72,13 @@ def test_names_keep_their_counter_and_containers_are_rows_of_their_own_kind(tmp_
     assert [row["cold"] for row in whole] == ["true"] + ["false"] * (len(whole) - 1)
 
 
-def test_statistics_have_a_row_for_each_operator(tmp_path: Path) -> None:
-    trace = read_etdump(DATA / "small_cnn.etdump")
-    operators, categories = write_statistics(tmp_path, "x", [trace])
-    is_operator = (trace.run == 0) & np.isin(trace.kind, (EventKind.DELEGATED_OPERATOR, EventKind.PORTABLE_OPERATOR))
-    assert len(read_rows(operators)) == np.count_nonzero(is_operator)
-    assert sum(float(row["share"]) for row in read_rows(categories)) == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "has no column 'model_id'"),
         ("a,b\n1,2\n", "has no column 'model_id'"),
         (",".join(files.TIMELINE_COLUMNS) + "\n", "holds no event"),
-        (",".join(files.TIMELINE_COLUMNS) + "\n" + "x," * 18 + "x\n", "a field that no timeline has"),
+        (",".join(files.TIMELINE_COLUMNS) + "\n" + "x," * 18 + "x\n", "has an invalid field"),
     ],
 )
 def test_a_file_that_is_no_timeline_is_refused(tmp_path: Path, content: str, message: str) -> None:

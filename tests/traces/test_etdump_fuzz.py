@@ -1,6 +1,7 @@
 """Mutated traces: whatever a file says, it is read or refused with a sentence, quickly and in little memory.
 
-ETPROF_FUZZ sets the number of files; `seed` in a failure's locals (pytest -l) then joins KEPT_SEEDS.
+There are more of them with ETPROF_REQUIRE_ALL=1, and as many as ETPROF_FUZZ says. `seed` in a failure's locals
+(pytest -l) then joins KEPT_SEEDS.
 """
 
 import os
@@ -11,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from etprof.analysis.accounting import build_accounting, build_categories
-from etprof.analysis.operators import build_operators
+from etprof.analysis.operators.accounting import build_accounting, build_categories
+from etprof.analysis.operators.operator_statistics import build_operators, collect_operators
 from etprof.core.errors import TraceError
 from etprof.traces.etdump import read_etdump
 
 TRACES = sorted((Path(__file__).parents[1] / "data" / "traces").glob("*.etdump"))
-COUNT = int(os.environ.get("ETPROF_FUZZ", "3000"))
+COUNT = int(os.environ.get("ETPROF_FUZZ") or (20_000 if os.environ.get("ETPROF_REQUIRE_ALL") == "1" else 3_000))
 GROUPS = 10
 # Seeds that once broke the reader.
 KEPT_SEEDS: tuple[int, ...] = ()
@@ -76,7 +77,10 @@ def survive(seed: int, path: Path) -> bool:
     except TraceError:
         return False
     accounting = build_accounting([trace])
-    assert sum(row.total_ns for row in build_categories([trace])) == accounting.end_to_end_ns
+    assert (
+        sum(row.total_ns for row in build_categories(collect_operators([trace]), build_accounting([trace])))
+        == accounting.end_to_end_ns
+    )
     build_operators([trace])
     return True
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from etprof.analysis.imported_kernels import build_imported_evidence
+from etprof.analysis.kernels.imported_functions import build_imported_evidence
 from etprof.core.errors import TraceError
 from etprof.core.report import Executed
 from etprof.traces.perf_script import read_perf_script
@@ -88,7 +88,7 @@ executor runner  28287 123216.684338:     250000 cpu-cycles:\x20
 """
 
 
-def read(tmp_path: Path, text: str) -> Path:
+def a_recording(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "perf.script"
     path.write_text(text, encoding="utf-8")
     return path
@@ -103,7 +103,7 @@ def test_code_is_read_from_the_files_that_perf_names(tmp_path: Path) -> None:
         f" 1 2.5: 7080 [unknown] ({library})\n 1 3.5: 7084 [unknown] ({library})\n"
         " 1 4.5: 9000 [unknown] (/not/here.so)\n"
     )
-    found = build_imported_evidence("perf.script", read_perf_script(read(tmp_path, text), "arm64"))
+    found = build_imported_evidence("perf.script", read_perf_script(a_recording(tmp_path, text), "arm64"))
     assert {row.kernels[0].instruction_class: row.executed for row in found.operators} == {
         "SME": Executed.YES, "NEON": Executed.UNCLEAR, "unknown": Executed.UNCLEAR
     }  # fmt: skip
@@ -121,7 +121,7 @@ def test_a_real_recording_of_perf_is_read(tmp_path: Path, chains: bool) -> None:
     fields = [] if chains else ["-F", "tid,time,ip,sym,dso"]
     command = ["perf", "script", "-i", str(data), "--show-mmap-events", *fields]
     text = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
-    found = read_perf_script(read(tmp_path, text), "x86_64" if platform.machine() == "x86_64" else "arm64")
+    found = read_perf_script(a_recording(tmp_path, text), "x86_64" if platform.machine() == "x86_64" else "arm64")
     assert len(found) > 20
     assert any("libz" in name for name in found.libraries)
     # With call chains perf prints places within a file, for which its mappings say nothing.
@@ -129,7 +129,7 @@ def test_a_real_recording_of_perf_is_read(tmp_path: Path, chains: bool) -> None:
 
 
 def test_perf_lines_of_either_form_are_read(tmp_path: Path) -> None:
-    found = read_perf_script(read(tmp_path, PERF), "arm64")
+    found = read_perf_script(a_recording(tmp_path, PERF), "arm64")
     assert found.time_ns.tolist()[:2] == [81234567890123, 81234568890000]
     assert found.threads == (4712, 4711, 4713)
     assert found.libraries == ("libxnn.so", "[kernel.kallsyms]")
@@ -138,7 +138,7 @@ def test_perf_lines_of_either_form_are_read(tmp_path: Path) -> None:
 
 
 def test_simpleperf_samples_keep_their_innermost_frame(tmp_path: Path) -> None:
-    found = read_perf_script(read(tmp_path, SIMPLEPERF), "arm64")
+    found = read_perf_script(a_recording(tmp_path, SIMPLEPERF), "arm64")
     places = [found.locations[i] for i in found.location.tolist()]
     assert [place.symbol for place in places] == [MOPA, "", ""]
     assert [place.in_system for place in places] == [False, False, True]
@@ -149,7 +149,7 @@ def test_simpleperf_samples_keep_their_innermost_frame(tmp_path: Path) -> None:
 
 
 def test_frames_below_their_sample_count_once(tmp_path: Path) -> None:
-    found = read_perf_script(read(tmp_path, CHAINS), "arm64")
+    found = read_perf_script(a_recording(tmp_path, CHAINS), "arm64")
     names = [found.locations[i].symbol for i in found.location.tolist()]
     assert names == [MOPA, "xnn_f32_dwconv_minmax_ukernel_9p8c__neon"]
     assert found.threads == (28290, 28287)
@@ -157,17 +157,17 @@ def test_frames_below_their_sample_count_once(tmp_path: Path) -> None:
 
 
 def test_an_imported_recording_tells_by_names(tmp_path: Path) -> None:
-    found = build_imported_evidence("perf.script", read_perf_script(read(tmp_path, PERF), "arm64"))
+    found = build_imported_evidence("perf.script", read_perf_script(a_recording(tmp_path, PERF), "arm64"))
     rows = {row.name: row for row in found.operators}
     assert rows[MOPA].executed is Executed.YES
     assert (rows[MOPA].category, rows[MOPA].kernels[0].instruction_class) == ("GEMM", "SME")
-    assert "SME2 executed: yes (50.0% of all samples" in found.verdict
-    assert "1 samples have neither a telling name nor machine code" in found.verdict
+    assert "SME2 executed: yes (50.0 % of all samples" in found.verdict
+    assert "samples with neither machine code nor a known kernel name: 1" in found.verdict
     assert (found.samples, found.waiting) == (4, 1)
 
 
 def test_something_else_is_refused_with_the_commands_that_help(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="holds no samples") as caught:
-        read_perf_script(read(tmp_path, "hello\n"), "arm64")
+        read_perf_script(a_recording(tmp_path, "hello\n"), "arm64")
     assert "perf script --show-mmap-events" in caught.value.hint
     assert "simpleperf report-sample" in caught.value.hint

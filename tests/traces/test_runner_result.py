@@ -29,11 +29,11 @@ def write(folder: Path, value: Any) -> Path:
 
 def test_every_fact_the_runner_tells_is_kept(tmp_path: Path) -> None:
     said = read_runner_result(write(tmp_path, GOOD))
-    assert said["latency_ns"] == (3, 3)
-    assert said["warmup_ns"] == (9, 3)
-    assert said["features_hidden"] == ("sme2",)
-    assert said["cpu_before"].frequencies_khz == (1800000,)
-    assert said["cpu_after"].load_average is None, "what is not told is not zero"
+    assert said.latency_ns == (3, 3)
+    assert said.warmup_ns == (9, 3)
+    assert said.features_hidden == ("sme2",)
+    assert said.cpu_before.frequencies_khz == (1800000,)
+    assert said.cpu_after.load_average is None, "what is not told is not zero"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from etprof.cli.console import out
-from etprof.cli.run_dir import one_run_dir
+from etprof.cli.console import show
+from etprof.cli.options import one_run_dir
 
 INCONCLUSIVE_EXIT_CODE = 3
 
@@ -18,15 +18,14 @@ def command(
         typer.Option(metavar="KNOWN_GOOD", help="Folder of the known-good run; its manifest and metrics are enough."),
     ],
     tolerance: Annotated[
-        float, typer.Option(min=0.0, metavar="PCT", help="How much slower an arm may be, in percent.")
+        float, typer.Option(min=0.0, metavar="PCT", help="How much slower a variant may be, in percent.")
     ] = 5.0,
     summary: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Write the summary there too; it is always printed.")
     ] = None,
 ) -> None:
-    """Check a run against a known-good one: exit code 0 pass, 1 fail, 3 inconclusive."""
+    from etprof.app.gate import check_run
     from etprof.core.regression import Outcome
-    from etprof.regression_check import check_run
     from etprof.reports import check_summary
     from etprof.reports.plain_text import printable
     from etprof.store.json_file import write_text
@@ -34,7 +33,7 @@ def command(
     check = check_run(one_run_dir(run_dir, None), one_run_dir(against, None), tolerance / 100)
     text = check_summary.render(check)
     for line in text.splitlines():
-        out.print(printable(line), markup=False)
+        show(printable(line))
     if summary is not None:
         write_text(summary, text)
     codes = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.INCONCLUSIVE: INCONCLUSIVE_EXIT_CODE}

@@ -5,21 +5,20 @@ from typing import Annotated
 
 import typer
 
-from etprof.cli.console import out
+from etprof.cli.console import show, terminal_width
 
 
 def command(
-    baseline: Annotated[Path, typer.Argument(help="Folder of the run to compare with.")],
-    candidate: Annotated[Path, typer.Argument(help="Folder of the run that is judged.")],
+    baseline: Annotated[Path, typer.Argument(metavar="BASELINE", help="Folder of the run to compare with.")],
+    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="Folder of the run that is compared.")],
     output: Annotated[Path | None, typer.Option("--out", help="Write the comparison there as Markdown too.")] = None,
 ) -> None:
-    """Compare two finished runs: same statistics, and a warning for everything that differs."""
-    from etprof.pipeline import compare
-    from etprof.report_files import write_format
-    from etprof.reports import FORMATS
+    from etprof.app.gate import compare
+    from etprof.app.reporting import write_format
+    from etprof.reports import console
 
     report = compare(baseline, candidate)
-    out.print(FORMATS["console"](report), markup=False)
+    show(console.render(report, terminal_width()))
     if output is not None:
         write_format(report, "md", output)
-        out.print(f"{output}", markup=False)
+        show(str(output))

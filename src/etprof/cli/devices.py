@@ -1,44 +1,54 @@
 """`etprof devices`: what can be reached from here, and what each of them can do."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etprof.cli.console import out
-from etprof.core.errors import UsageError
+from etprof.cli.console import show, show_sentence
+
+if TYPE_CHECKING:
+    from etprof.app.devices import Reachable
+
+app = typer.Typer(no_args_is_help=True)
+
+DeviceName = Annotated[list[str], typer.Argument(metavar="DEVICE", help="Such as android:SERIAL or ssh:USER@HOST.")]
 
 
-def command(
-    device: Annotated[
-        list[str] | None, typer.Argument(help="Describe this one only, such as ssh:USER@HOST; may be given again.")
-    ] = None,
-    clean: Annotated[
-        bool, typer.Option("--clean", help="Remove what `etprof run --keep-on-device` left on it.")
-    ] = False,
-    device_folder: Annotated[str, typer.Option(help="With --clean: the folder that run was told to work in.")] = "",
-) -> None:
+@app.command("list")
+def list_all() -> None:
     """List the devices that can be reached, with their features."""
-    from etprof.device_choice import clean_device, list_devices, parse_device
+    from etprof.app.devices import list_devices
 
-    if clean:
-        if not device:
-            raise UsageError("--clean needs the device's name.", hint="etprof devices android:SERIAL --clean")
-        for name in device:
-            out.print(clean_device(replace(parse_device(name), folder=device_folder)), markup=False)
-        return
-    failed = False
-    for line in list_devices(tuple(device or ())):
-        failed |= bool(line.trouble)
-        out.print(line.name, markup=False)
-        if line.trouble:
-            out.print(f"  {line.trouble}", markup=False)
-            continue
-        for fact in line.facts:
-            out.print(f"  {fact}", markup=False)
-    if not device:
-        out.print(
-            "ssh:USER@HOST[:PORT]\n  any Linux that your ssh client reaches; `etprof devices ssh:HOST` describes it"
-        )
-    elif failed:
+    for device in list_devices():
+        _show(device)
+
+
+@app.command("show")
+def describe(devices: DeviceName) -> None:
+    """Describe devices by name."""
+    from etprof.app.devices import list_devices
+
+    found = list_devices(tuple(devices))
+    for device in found:
+        _show(device)
+    if any(device.trouble for device in found):
         raise typer.Exit(1)
+
+
+@app.command()
+def clean(
+    devices: DeviceName,
+    device_folder: Annotated[str, typer.Option(help="The --device-folder of that run.")] = "",
+) -> None:
+    """Remove what `etprof run --keep-on-device` left on a device."""
+    from etprof.app.devices import clean_device, parse_device
+
+    for name in devices:
+        show(clean_device(replace(parse_device(name), folder=device_folder)))
+
+
+def _show(device: "Reachable") -> None:
+    show(device.name)
+    for line in [device.trouble] if device.trouble else device.facts:
+        show_sentence(f"  {line}", indent="    ")

@@ -1,18 +1,13 @@
 """`etprof export`: turns a PyTorch model into a .pte that was run and compared before it is handed over."""
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from etprof.cli.console import out
+from etprof.cli.console import show, show_facts, show_table
 from etprof.core.errors import EtprofError, UsageError
-from etprof.core.units import format_bytes, format_percent
 
 if TYPE_CHECKING:
     from etprof.core.model import Artifact
@@ -20,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def command(
-    model: Annotated[str | None, typer.Argument(help="Name of the model; `etprof models` lists them.")] = None,
+    model: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="Name of the model; `etprof models list` lists them.")
+    ] = None,
     model_option: Annotated[str | None, typer.Option("--model", help="The same, as an option.")] = None,
     backend: Annotated[str, typer.Option(help="xnnpack, or portable for no delegation at all.")] = "xnnpack",
     dtype: Annotated[str, typer.Option(help="fp32 or fp16.")] = "fp32",
@@ -37,13 +34,13 @@ def command(
     outdir: Annotated[Path | None, typer.Option(help="Where to write; default: out_MODEL/artifacts.")] = None,
     models_dir: Annotated[Path | None, typer.Option(help="Your models; default: ./model_profiling/models.")] = None,
     checkpoint: Annotated[Path | None, typer.Option(help="A local .pt or .safetensors file with weights.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="For random weights, inputs and calibration inputs.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random weights, inputs and calibration inputs.")] = 0,
     min_snr: Annotated[float | None, typer.Option(help="Fail below this SNR in dB against eager fp32.")] = None,
     save_graph: Annotated[bool, typer.Option("--save-graph", help="Write the XNNPACK nodes to graph.json.")] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Keep every intermediate program; say why operators were left out.")
+        bool, typer.Option("--debug", help="Keep every intermediate program; print why operators were left out.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Export anew even where nothing has changed.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Export again even where nothing has changed.")] = False,
     export_all: Annotated[
         bool, typer.Option("--all", help="Export a matrix of models, dtypes and schemes; see the next three.")
     ] = False,
@@ -53,7 +50,6 @@ def command(
         str, typer.Option(help="With --all: for example static_per_channel,dynamic_per_channel; or none.")
     ] = "static_per_channel",
 ) -> None:
-    """Export a model to a .pte, run it, and compare it with eager PyTorch."""
     from etprof.export.exporter import ExportRequest
 
     quantization = _quantization(quantize, quant_scheme, quant_granularity, weight_bits, group_size, calibration)
@@ -78,16 +74,18 @@ def command(
 
 
 def _export_one(request: "ExportRequest") -> None:
+    from etprof.cli.progress import export_stages
     from etprof.export.exporter import export_model
 
-    with stages(request.stem) as progress:
+    with export_stages(request.stem) as progress:
         artifact = export_model(request, progress)
-    print_artifact(artifact, with_reasons=request.debug)
-    out.print("export ok")
+    show_artifact(artifact, with_reasons=request.debug)
 
 
 def _export_matrix(like: "ExportRequest", models: list[str], dtypes: list[str], schemes: list[str]) -> None:
     """Every cell is tried; a failure is a row of the table, and makes the exit code 1."""
+    from etprof.cli.export_tables import matrix_lines, matrix_table
+    from etprof.cli.progress import export_stages
     from etprof.export.exporter import export_model
     from etprof.export.foreign import output_to
     from etprof.export.matrix import build_matrix, ready_models
@@ -103,16 +101,18 @@ def _export_matrix(like: "ExportRequest", models: list[str], dtypes: list[str], 
     results: list[Artifact | EtprofError] = []
     for index, request in enumerate(requests):
         try:
-            with stages(f"[{index + 1}/{len(requests)}] {request.stem}") as progress:
+            with export_stages(f"[{index + 1}/{len(requests)}] {request.stem}") as progress:
                 results.append(export_model(request, progress))
         except EtprofError as error:
             results.append(error)
-    print_matrix(requests, results)
+    show_table(matrix_table(requests, results))
+    for line in matrix_lines(requests, results):
+        show(line)
     failed = sum(isinstance(result, EtprofError) for result in results)
-    out.print(f"{len(results) - failed} exported, {failed} failed")
+    show(f"{len(results) - failed} exported, {failed} failed")
     if failed:
         raise typer.Exit(1)
-    out.print("export ok")
+    show("export ok")
 
 
 def _names(text: str) -> list[str]:
@@ -125,7 +125,9 @@ def _one_name(argument: str | None, option: str | None, export_all: bool) -> str
             raise UsageError("--all and the name of a model do not go together.", hint="Use: --all --models NAME,NAME")
         return ""
     if (argument is None) == (option is None):
-        raise UsageError("Name one model to export.", hint="For example: etprof export toy_cnn; see `etprof models`.")
+        raise UsageError(
+            "Name one model to export.", hint="For example: etprof export toy_cnn; see `etprof models list`."
+        )
     return argument or option or ""
 
 
@@ -152,83 +154,12 @@ def _quantization(
     return Quantization(**given) if quantize else None
 
 
-@contextmanager
-def stages(title: str) -> Iterator[Callable[[str], None]]:
-    """A line that names the running stage, on a descriptor of its own: the export takes over the usual two."""
-    from rich.console import Console
+def show_artifact(artifact: "Artifact", *, with_reasons: bool = False) -> None:
+    from etprof.cli.export_tables import artifact_facts, reason_lines
 
-    with os.fdopen(os.dup(2), "w", encoding="utf-8") as stream:
-        console = Console(file=stream, highlight=False)
-        with console.status(escape(title), spinner="line") as status:
-            yield lambda stage: status.update(escape(f"{title}: {stage}"))
-
-
-def print_artifact(artifact: "Artifact", *, with_reasons: bool = False) -> None:
-    meta = artifact.meta
-    delegation = meta["delegation"]
-    total = delegation["operators_delegated"] + delegation["operators_left"]
-    rows = {
-        "file": str(artifact.pte),
-        "size": format_bytes(meta["pte"]["bytes"]),
-        "weights": describe_weights(meta),
-        "partitions": str(delegation["partitions"]),
-        "delegated": f"{format_percent(delegation['delegated_share'])} of {total} operators",
-        "left out": describe_left_out(delegation),
-        "SNR": describe_snr(meta),
-    }
-    print_columns([list(row) for row in rows.items()])
-    if with_reasons:
-        for each in delegation["left"]:
-            reason = each["reason"] or "the partitioner gave no reason"
-            out.print(f"{each['count']} x {each['operator']} left out: {reason}", markup=False)
-        out.print(f"intermediate programs: {artifact.pte.with_suffix('.debug')}", markup=False)
+    show_facts(artifact_facts(artifact))
+    for line in reason_lines(artifact) if with_reasons else ():
+        show(line)
     if artifact.reused:
-        out.print("Nothing has changed since this file was exported, so it was kept; --force exports it anew.")
-
-
-def print_matrix(requests: "Sequence[ExportRequest]", results: "Sequence[Artifact | EtprofError]") -> None:
-    table = [["model", "precision", "size", "partitions", "delegated", "SNR", "file or reason"]]
-    for request, result in zip(requests, results, strict=True):
-        scheme = f" {request.quantization.label}" if request.quantization else ""
-        if isinstance(result, EtprofError):
-            cells = ["failed", "", "", "", result.message]
-        else:
-            meta = result.meta
-            cells = [
-                format_bytes(meta["pte"]["bytes"]),
-                str(meta["delegation"]["partitions"]),
-                format_percent(meta["delegation"]["delegated_share"]),
-                describe_snr(meta),
-                f"{result.pte}{' (kept)' if result.reused else ''}",
-            ]
-        table.append([request.model, request.precision + scheme, *cells])
-    print_columns(table)
-
-
-def print_columns(rows: list[list[str]]) -> None:
-    """Aligned text that is never cut: file names and reasons are there to be copied."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        out.print(line.rstrip(), markup=False)
-
-
-def describe_left_out(delegation: Any) -> str:
-    counts: Counter[str] = Counter()
-    for each in delegation["left"]:
-        counts[each["operator"]] += each["count"]
-    return ", ".join(f"{count} {operator}" for operator, count in counts.items()) or "none"
-
-
-def describe_weights(meta: Any) -> str:
-    weights = meta["weights"]
-    if weights["source"] == "random":
-        return f"random, seed {weights['seed']}"
-    if weights["source"] == "model":
-        return "the model's own"
-    return f"{weights['file']} ({weights['file_sha256'][:12]})"
-
-
-def describe_snr(meta: Any) -> str:
-    worst = meta["numerics"]["worst_snr_db"]
-    return "exact" if worst is None else f"{worst:.1f} dB (floor {meta['numerics']['floor_db']:g} dB)"
+        show("Nothing has changed since this file was exported, so it was kept; --force exports it again.")
+    show("export ok")

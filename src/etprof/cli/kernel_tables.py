@@ -1,37 +1,32 @@
-"""What the samples of an arm prove, as lines and tables that are readable on a narrow terminal."""
+"""What the samples of a variant prove, as lines and tables."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from rich import box
-from rich.markup import escape
-from rich.table import Table
+from etprof.core.categories import COMPUTE
+from etprof.core.report import Executed, KernelEvidence, KernelUse, OperatorKernels
+from etprof.reports.text_table import Column, TextTable
 
-if TYPE_CHECKING:
-    from etprof.core.report import KernelEvidence, KernelUse, OperatorKernels
-
-_COMPUTE = ("Convolution", "GEMM")
 # Of other operators only those are shown that such a part of all samples fell into.
 _NOTABLE = 0.01
 
 
-def evidence_lines(evidence: "KernelEvidence") -> Iterator[str]:
+def evidence_lines(evidence: KernelEvidence) -> Iterator[str]:
     """The verdict, then the three levels apart: compiled in, selected, executed."""
-    yield f"{evidence.experiment}, {evidence.threads} thread{'s' if evidence.threads != 1 else ''}: {evidence.verdict}"
-    compute = [row for row in evidence.operators if row.category in _COMPUTE]
+    yield f"{evidence.variant.label}: {evidence.verdict}"
+    compute = [row for row in evidence.operators if row.category in COMPUTE]
     known = evidence.compiled_in
     compiled = "not known, no kernel is named" if known is None else f"{len(known)} kernels by name"
     selected = sum(bool(row.selected) for row in compute)
-    executed = sum(row.executed.value == "yes" for row in compute)
+    executed = sum(row.executed is Executed.YES for row in compute)
     yield f"  {evidence.extension} was {'shown' if evidence.shown else 'hidden'}; compiled in: {compiled}"
     yield f"  selected by a packed type: {selected} of {len(compute)} operators; executed: {executed} of {len(compute)}"
     sampled = f"threads sampled: {evidence.sampled_threads}, outside of operators: {evidence.outside}"
-    yield f"  {evidence.samples} samples, {sampled}"
-    yield f"  more while waiting: {evidence.waiting}, dropped: {evidence.dropped}, ticks missed: {evidence.overruns}"
+    yield f"  {evidence.samples} active samples, {sampled}"
+    yield f"  waiting: {evidence.waiting}, dropped: {evidence.dropped}, ticks missed: {evidence.overruns}"
 
 
-def evidence_tables(evidence: "KernelEvidence", limit: int | None) -> Iterator[Table]:
+def evidence_tables(evidence: KernelEvidence, limit: int | None) -> Iterator[TextTable]:
     """Operators, compute first; then the kernels they executed, under the numbers that the first table gives them.
 
     Imported functions stand for themselves, so that the second table tells all.
@@ -45,46 +40,47 @@ def evidence_tables(evidence: "KernelEvidence", limit: int | None) -> Iterator[T
         yield _kernel_table(kernels)
 
 
-def _choose(evidence: "KernelEvidence", limit: int | None) -> "list[OperatorKernels]":
-    rows = sorted(evidence.operators, key=lambda row: (row.category not in _COMPUTE, -row.samples))
+def _choose(evidence: KernelEvidence, limit: int | None) -> list[OperatorKernels]:
+    rows = sorted(evidence.operators, key=lambda row: (row.category not in COMPUTE, -row.samples))
     if limit is None:
         return rows
     least = _NOTABLE * evidence.samples
-    return [row for row in rows if row.category in _COMPUTE or row.samples >= least][:limit]
+    return [row for row in rows if row.category in COMPUTE or row.samples >= least][:limit]
 
 
 def _operator_table(
-    evidence: "KernelEvidence", rows: "Sequence[OperatorKernels]", numbers: dict[tuple[str, str], int]
-) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), caption_justify="left")
-    table.add_column("operator")
-    table.add_column(f"{evidence.extension} executed", max_width=9)
-    table.add_column("share (95 %)", justify="right", no_wrap=True)
-    table.add_column("samples", justify="right")
-    table.add_column("kernels", max_width=10)
+    evidence: KernelEvidence, rows: Sequence[OperatorKernels], numbers: dict[tuple[str, str], int]
+) -> TextTable:
+    total = len(evidence.operators)
+    count = f"{len(rows)} of {total}; --verbose shows all" if len(rows) < total else str(total)
     counts = Counter(row.name for row in evidence.operators)
-    for row in rows:
-        # A name may come again in every delegate call.
-        name = row.name if counts[row.name] == 1 else f"{row.name} [{row.identity}]"
-        used = " ".join(str(numbers[_key(kernel)]) for kernel in row.kernels)
-        table.add_row(escape(name), row.executed.value, _share(row), str(row.samples), used)
-    if left_out := len(evidence.operators) - len(rows):
-        table.caption = f"{left_out} more operators; --verbose shows all"
-    return table
+    # A name may come again in every delegate call.
+    names = [row.name if counts[row.name] == 1 else f"{row.name} [{row.identity}]" for row in rows]
+    return TextTable(
+        f"Operators ({count})",
+        [
+            Column("operator", names),
+            Column(evidence.extension, [row.executed.value for row in rows]),
+            Column("share (95 %)", [_share(row) for row in rows], 1, right=True),
+            Column("samples", [str(row.samples) for row in rows], 3, right=True),
+            Column("kernel", [" ".join(str(numbers[_key(k)]) for k in row.kernels) for row in rows], 2),
+        ],
+    )
 
 
-def _kernel_table(kernels: "Sequence[tuple[tuple[str, str], int]]") -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0))
-    table.add_column("", justify="right")
-    table.add_column("samples", justify="right")
-    table.add_column("class")
-    table.add_column("kernel", overflow="fold")
-    for number, ((name, instruction_class), samples) in enumerate(kernels, start=1):
-        table.add_row(str(number), str(samples), instruction_class, escape(name))
-    return table
+def _kernel_table(kernels: Sequence[tuple[tuple[str, str], int]]) -> TextTable:
+    return TextTable(
+        "Kernels",
+        [
+            Column("#", [str(number) for number in range(1, len(kernels) + 1)], right=True),
+            Column("samples", [str(samples) for _, samples in kernels], 1, right=True),
+            Column("class", [instruction_class for (_, instruction_class), _ in kernels], 2),
+            Column("kernel", [name for (name, _), _ in kernels]),
+        ],
+    )
 
 
-def _rank_kernels(rows: "Sequence[OperatorKernels]") -> list[tuple[tuple[str, str], int]]:
+def _rank_kernels(rows: Sequence[OperatorKernels]) -> list[tuple[tuple[str, str], int]]:
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
         for kernel in row.kernels:
@@ -92,16 +88,16 @@ def _rank_kernels(rows: "Sequence[OperatorKernels]") -> list[tuple[tuple[str, st
     return counts.most_common()
 
 
-def _key(kernel: "KernelUse") -> tuple[str, str]:
+def _key(kernel: KernelUse) -> tuple[str, str]:
     return kernel.name, kernel.instruction_class
 
 
-def reason_lines(evidence: "KernelEvidence") -> Iterator[str]:
+def reason_lines(evidence: KernelEvidence) -> Iterator[str]:
     for row in evidence.operators:
         if row.reason:
             yield f"  {row.name}: {row.executed.value}: {row.reason}"
 
 
-def _share(row: "OperatorKernels") -> str:
+def _share(row: OperatorKernels) -> str:
     share = row.share
     return f"{share.value:.0%} ({share.low * 100:.0f}-{share.high:.0%})" if share else ""

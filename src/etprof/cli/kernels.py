@@ -5,110 +5,146 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etprof.cli.console import command_line, err, out
+from etprof.cli.console import command_line, say, show, show_sentence, show_table
+from etprof.cli.options import DeviceOption, ForceOption, OutputRootOption, ResumeOption, WideOption, one_run_dir
 from etprof.core.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from etprof.core.report import KernelEvidence, Report
 
+app = typer.Typer(no_args_is_help=True)
 
-def command(
-    target: Annotated[
-        Path | None, typer.Argument(help="A .pte to sample, or the folder of a run that sampled.", show_default=False)
-    ] = None,
-    imported: Annotated[
-        Path | None,
-        typer.Option("--import", help="Read the text of `perf script` or `simpleperf report-sample` instead."),
-    ] = None,
-    architecture: Annotated[str, typer.Option(help="With --import: arm64 or x86_64, where it was recorded.")] = "arm64",
-    device: Annotated[str, typer.Option(help="Where to run: local, emulated, android, ssh:USER@HOST.")] = "local",
+_SHOWN = 15
+TableOption = Annotated[Path | None, typer.Option("--out", help="Write the table as CSV there too.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show all operators.")]
+
+
+@app.command("run")
+def sample(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The .pte to sample.")],
+    device: DeviceOption = "local",
     threads: Annotated[int, typer.Option(min=1, help="Threads XNNPACK may use.")] = 1,
     seconds: Annotated[float, typer.Option(min=0.1, max=600, help="How long to sample in each block.")] = 2.0,
-    blocks: Annotated[int, typer.Option(min=1, help="Fresh processes per arm.")] = 2,
-    output_root: Annotated[Path | None, typer.Option(help="Folder for the run; default: beside the artifacts.")] = None,
-    table: Annotated[Path | None, typer.Option("--out", help="Write the table as CSV there too.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Move an older run in that folder aside.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show all operators.")] = False,
+    blocks: Annotated[int, typer.Option(min=1, help="Fresh processes per variant.")] = 2,
+    output_root: OutputRootOption = None,
+    table: TableOption = None,
+    force: ForceOption = False,
+    resume: ResumeOption = False,
+    verbose: VerboseOption = False,
+    wide: WideOption = False,
 ) -> None:
-    """Prove which kernels ran: samples a model with this CPU's best extension shown and hidden."""
-    if (target is None) == (imported is None):
-        raise UsageError("Name a .pte, a run's folder, or a recording with --import.", hint="etprof kernels model.pte")
-    if imported:
-        _import(imported, architecture, table, None if verbose else 15)
-        return
-    assert target is not None  # one of the two was given, and it was not the other
-    folder = target
-    if not target.is_dir():
-        folder = _sample(target, device, output_root, threads=threads, seconds=seconds, blocks=blocks, force=force)
-    report = _analyze(folder)
-    evidences = [arm.evidence for arm in report.arms if arm.evidence]
+    """Sample a model with the CPU's best extension shown and hidden, and show which kernels executed."""
+    from etprof.app.profiling import RunOptions, sample_kernels
+    from etprof.app.reporting import analyze_measured
+    from etprof.cli.options import build_request, refuse_force_and_resume
+    from etprof.cli.progress import RunProgress
+    from etprof.cli.report import write_and_show
+
+    refuse_force_and_resume(force, resume)
+    request = build_request(device, runner="native" if device == "local" else "auto")
+    with RunProgress() as progress:
+        measured = sample_kernels(
+            model, request, progress, RunOptions(command_line(), force=force, resume=resume),
+            output_root=output_root, threads=threads, blocks=blocks, seconds=seconds,
+        )  # fmt: skip
+    analysis = analyze_measured(measured)
+    write_and_show(analysis)
+    _show_report(analysis.report, str(analysis.run.folder), table, None if verbose else _SHOWN, wide)
+
+
+@app.command("import")
+def import_recording(
+    recording: Annotated[
+        Path, typer.Argument(metavar="RECORDING", help="Text of `perf script` or `simpleperf report-sample`.")
+    ],
+    architecture: Annotated[str, typer.Option(help="arm64 or x86_64, where it was recorded.")] = "arm64",
+    table: TableOption = None,
+    verbose: VerboseOption = False,
+    wide: WideOption = False,
+) -> None:
+    """Read the samples that perf or simpleperf took of any runner."""
+    from etprof.analysis.kernels.imported_functions import build_imported_evidence
+    from etprof.core.extensions import EXTENSIONS
+    from etprof.traces.perf_script import read_perf_script
+
+    if architecture not in EXTENSIONS:
+        raise UnknownNameError("architecture", architecture, EXTENSIONS, hint=f"Known: {', '.join(EXTENSIONS)}.")
+    evidence = build_imported_evidence(recording.name, read_perf_script(recording, architecture))
+    _show([evidence], table, None if verbose else _SHOWN, wide)
+    say("note: a recording does not know ExecuTorch's operators; its functions stand for themselves.")
+
+
+@app.command()
+def view(
+    run_dir: Annotated[
+        Path | None, typer.Argument(metavar="RUN_DIR", help="Folder of a run that sampled.", show_default=False)
+    ] = None,
+    on: Annotated[
+        Path | None, typer.Option("--on", "--sme2-on", help="The *_kernels.csv of the variant with the extension.")
+    ] = None,
+    off: Annotated[
+        Path | None, typer.Option("--off", "--sme2-off", help="The *_kernels.csv of the variant without it.")
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--out", help="With --on and --off: .md or .csv. With a run: the table as CSV.")
+    ] = None,
+    verbose: VerboseOption = False,
+    wide: WideOption = False,
+) -> None:
+    """Show the kernels of a run that sampled, or those of two tables side by side, operator by operator."""
+    if run_dir is not None and not on and not off:
+        from etprof.app.reporting import analyze
+
+        analysis = analyze(one_run_dir(run_dir))
+        _show_report(analysis.report, str(run_dir), target, None if verbose else _SHOWN, wide)
+    elif run_dir is None and on and off and target:
+        from etprof.app.kernel_views import write_kernel_view
+
+        summary = write_kernel_view(on, off, target)
+        show(f"{summary}: {target}")
+    else:
+        raise UsageError(
+            "Give the folder of a run, or two tables and a file.",
+            hint="etprof kernels view RUN_DIR, or: etprof kernels view --on ON.csv --off OFF.csv --out VIEW.md",
+        )
+
+
+@app.command("log")
+def read_log(
+    log: Annotated[Path, typer.Option("--xnntrace", help="The debug log of a runner of your own build.")],
+    target: Annotated[Path, typer.Option("--out", help="Where the table goes (CSV).")],
+) -> None:
+    """List the kernels of an XNNPACK debug log. They were registered, which does not mean that they executed."""
+    from etprof.app.kernel_views import write_registered_kernels
+    from etprof.core.samples import REGISTERED
+
+    show(f"{write_registered_kernels(log, target)} kernels, {REGISTERED}: {target}")
+    say("note: registered is not executed; `etprof kernels run MODEL.pte` samples what executes.")
+
+
+def _show_report(report: "Report", where: str, table: Path | None, limit: int | None, wide: bool) -> None:
+    evidences = [variant.evidence for variant in report.variants if variant.evidence]
     if not evidences:
         raise UsageError(
-            f"{folder} holds no kernel samples.",
-            hint="Sample it: etprof kernels MODEL.pte, or `mode: trace` in a plan.",
+            f"{where} holds no kernel samples.",
+            hint="Sample it: etprof kernels run MODEL.pte, or `mode: trace` in a plan.",
         )
-    _show(evidences, table, None if verbose else 15)
+    _show(evidences, table, limit, wide)
     for finding in report.findings:
-        out.print(f"finding: {finding.message} {finding.advice}", markup=False)
+        show_sentence(f"finding: {finding.message} {finding.advice}", indent="  ")
 
 
-def _sample(
-    model: Path, device: str, output_root: Path | None, *, threads: int, seconds: float, blocks: int, force: bool
-) -> Path:
-    from dataclasses import replace
-
-    from etprof.cli.progress import RunProgress
-    from etprof.cli.report import write_report
-    from etprof.device_choice import open_device, parse_device
-    from etprof.pipeline import run_plan, write_run_files
-    from etprof.sampled_plan import build_kernel_plan
-
-    if not model.is_file():
-        raise UsageError(f"There is no model {model}.", hint="Export one first: `etprof export toy_cnn`.")
-    runner = "native" if device == "local" else "auto"
-    request = replace(parse_device(device), runner=runner, progress=lambda text: err.print(text, markup=False))
-    with open_device(request) as opened:
-        plan = build_kernel_plan(
-            model, output_root, opened.device.describe(), opened.device.platform,
-            threads=threads, blocks=blocks, seconds=seconds,
-        )  # fmt: skip
-        with RunProgress(show_times=opened.device.describe().times_are_real) as progress:
-            session = run_plan(
-                plan, opened.device, progress, command=command_line(), force=force, notes=tuple(opened.notes)
-            )
-    folder = session.plan.output_root
-    write_run_files(folder, write_report(folder, show=False))
-    return folder
-
-
-def _analyze(folder: Path) -> "Report":
-    from etprof.pipeline import analyze
-
-    return analyze(folder)
-
-
-def _show(evidences: "list[KernelEvidence]", table: Path | None, limit: int | None) -> None:
+def _show(evidences: "list[KernelEvidence]", table: Path | None, limit: int | None, wide: bool) -> None:
     from etprof.cli.kernel_tables import evidence_lines, evidence_tables, reason_lines
     from etprof.store.kernel_files import save_kernels
 
     for evidence in evidences:
         for line in evidence_lines(evidence):
-            out.print(line, markup=False)
+            show_sentence(line, indent="    ")
         for each in evidence_tables(evidence, limit):
-            out.print(each)
+            show_table(each, wide=wide)
         for line in reason_lines(evidence):
-            out.print(line, markup=False)
+            show_sentence(line, indent="    ")
     if table:
         save_kernels(table, evidences)
-        out.print(str(table), markup=False)
-
-
-def _import(recording: Path, architecture: str, table: Path | None, limit: int | None) -> None:
-    from etprof.analysis.extensions import EXTENSIONS
-    from etprof.analysis.imported_kernels import build_imported_evidence
-    from etprof.traces.perf_script import read_perf_script
-
-    if architecture not in EXTENSIONS:
-        raise UnknownNameError("architecture", architecture, EXTENSIONS, hint=f"Known: {', '.join(EXTENSIONS)}.")
-    _show([build_imported_evidence(recording.name, read_perf_script(recording, architecture))], table, limit)
-    err.print("note: a recording does not know ExecuTorch's operators; its functions stand for themselves.")
+        show(str(table))

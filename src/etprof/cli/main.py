@@ -3,43 +3,48 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 import etprof
-from etprof.cli.console import out, print_error
 from etprof.core.errors import EtprofError
 
-# In the order a user meets them. Each module of this folder has `command`, a function, or `app`, a group of them.
-# These modules are all imported for `--help`: they import the rooms inside their functions.
-COMMANDS = {
-    "quickstart": "quickstart",
-    "doctor": "doctor",
-    "devices": "devices",
-    "runner": "runner",
-    "models": "models",
-    "export": "export",
-    "profile": "profile",
-    "run": "run",
-    "analyze": "analyze",
-    "operators": "operators",
-    "categories": "categories",
-    "transposes": "transposes",
-    "kernels": "kernels",
-    "kernel-view": "kernel_view",
-    "xnn-log": "xnn_log",
-    "timeline": "timeline",
-    "ops-json": "ops_json",
-    "report": "report",
-    "combine": "combine",
-    "latency": "latency",
-    "validate": "validate",
-    "compare": "compare",
-    "skills": "skills",
-    "check": "check",
-    "mcp": "mcp",
+# In the order a user meets them. A command is a module of this folder of the same name, with `command`, a function, or
+# `app`, a group of them. A module is imported when its command is used, so that `--help` takes a moment.
+COMMANDS: dict[str, dict[str, str]] = {
+    "Start": {
+        "quickstart": "Export a model, profile it here, on an Android device or under emulation, and write the report.",
+        "doctor": "Check what this machine has for profiling, and what is missing.",
+        "devices": "List, describe and clean the devices that can be reached.",
+    },
+    "Build": {
+        "models": "List the models that can be exported, show one, or write the scaffold of a new one.",
+        "export": "Export a model to a .pte, run it, and compare it with eager PyTorch.",
+        "runner": "Build the program that executes a .pte, or show what is built.",
+    },
+    "Measure": {
+        "profile": "Profile a model with the CPU's best extension shown and hidden.",
+        "run": "Run a plan: interleaved blocks, analysis, report.",
+    },
+    "Understand": {
+        "report": "Write the report of one run, or put several runs on one page.",
+        "kernels": "Prove which kernels executed, by samples of the program counter.",
+        "trace": "Look into single ETDump traces: operators, categories, transposes, timelines.",
+    },
+    "Keep": {
+        "compare": "Compare two finished runs: same statistics, and a warning for everything that differs.",
+        "check": "Check a run against a known-good one: exit code 0 pass, 1 fail, 3 inconclusive.",
+        "validate": "Check that every file of a run is there, parses, and is what was measured.",
+    },
+    "Integrate": {
+        "skills": "List, show, verify and install the skills for coding assistants.",
+        "mcp": "Serve assistants over the Model Context Protocol (standard input and output).",
+    },
 }
+_SUMMARIES = {name: summary for commands in COMMANDS.values() for name, summary in commands.items()}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         build_app()(args=args, prog_name="etprof")
     except EtprofError as error:
+        from etprof.cli.console import print_error
+
         print_error(error)
         return error.exit_code
     except SystemExit as end:
@@ -58,8 +65,54 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def build_app() -> typer.Typer:
+class _Group(TyperGroup):
+    """Commands with their whole summaries, which the usual list cuts short."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, " ".join((each.help or "").split())) for name, each in self.commands.items()])
+
+
+class _Root(TyperGroup):
+    """Commands by group, each imported when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(_SUMMARIES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in _SUMMARIES:
+            return None
+        if self.commands.get(cmd_name) is None:
+            self.commands[cmd_name] = _load_command(cmd_name)
+        return self.commands[cmd_name]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        width = max(map(len, _SUMMARIES))
+        for group, commands in COMMANDS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), summary) for name, summary in commands.items()])
+
+
+def _load_command(name: str) -> Any:
+    module = import_module(f"etprof.cli.{name}")
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    if hasattr(module, "app"):
+        app.add_typer(module.app, name=name, help=_SUMMARIES[name], cls=_Group)
+    else:
+        app.command(name, help=_SUMMARIES[name])(module.command)
+    # Typer takes an app of one command for that command; a second keeps it a group.
+    app.command("-", hidden=True)(_nothing)
+    group: Any = get_command(app)
+    return group.commands[name]
+
+
+def _nothing() -> None:
+    pass
+
+
+def build_app() -> Any:
     app = typer.Typer(
+        cls=_Root,
         help="Where an ExecuTorch model spends its time, what SME2 changes, and what to optimise next.",
         no_args_is_help=True,
         add_completion=False,
@@ -67,18 +120,16 @@ def build_app() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback()(_global_options)
-    for name, module_name in COMMANDS.items():
-        module = import_module(f"etprof.cli.{module_name}")
-        if hasattr(module, "app"):
-            app.add_typer(module.app, name=name)
-        else:
-            app.command(name)(module.command)
-    return app
+    app.command("-", hidden=True)(_nothing)
+    root: Any = get_command(app)
+    # Known by name, so that a misspelt one can be answered with the nearest.
+    root.commands = dict.fromkeys(_SUMMARIES)
+    return root
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        out.print(f"etprof {etprof.__version__}")
+        typer.echo(f"etprof {etprof.__version__}")
         raise typer.Exit
 
 

@@ -14,10 +14,9 @@ def command(
         bool, typer.Option("--allow-run", help="Offer to export and run models; without it the server only reads.")
     ] = False,
 ) -> None:
-    """Serve assistants over the Model Context Protocol (standard input and output)."""
-    from etprof.export.dependencies import require_pinned
+    from etprof.export.dependencies import require_supported
 
-    require_pinned(("mcp",), "`etprof mcp`")
-    from etprof.mcp_server import serve
+    require_supported(("mcp",), "`etprof mcp`")
+    from etprof.mcp.server import serve
 
     serve(workspace, allow_run=allow_run)

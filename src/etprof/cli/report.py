@@ -1,77 +1,145 @@
-"""`etprof report`: the report of a finished run, in the formats asked for."""
+"""`etprof report`: the report of a finished run in the formats asked for, or several runs on one page."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etprof.cli.console import out
-from etprof.cli.run_dir import RunDirArgument, RunDirOption, one_run_dir
-from etprof.core.errors import UnknownNameError, UsageError
+from etprof.cli.console import show, show_table, terminal_width
+from etprof.cli.options import WideOption, one_run_dir
+from etprof.core.errors import EtprofError, UsageError
+from etprof.core.run import NO_TIMES
+from etprof.core.units import format_ms, format_percent
+from etprof.reports import FORMATS
 
 if TYPE_CHECKING:
-    from etprof.core.report import Report
+    from etprof.analysis.report import RunAnalysis
+    from etprof.core.report import LatencySummary, VariantReport
+    from etprof.reports.text_table import TextTable
+
+LATENCY = "latency"
+_ROWS = ("median", "mad", "mean", "trimmed_mean", "std", "min", "p5", "p25", "p75", "p90", "p95", "p99", "max")
 
 
 def command(
-    run_dir: RunDirArgument = None,
-    run_dir_option: RunDirOption = None,
+    run_dirs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN_DIR", help="Folders with manifest.json.", show_default=False)
+    ] = None,
+    run_dir_option: Annotated[
+        list[Path] | None, typer.Option("--run-dir", "--results", help="The same, as an option.", show_default=False)
+    ] = None,
     target: Annotated[
-        Path | None, typer.Option("--out", help="A folder, or a file whose ending tells the format; default: RUN_DIR.")
+        Path | None,
+        typer.Option("--out", help="A folder, or a file whose suffix chooses the format; default: the run's folder."),
     ] = None,
     formats: Annotated[
-        str, typer.Option("--format", help="Separated by commas: md, html, json, csv, trace, console.")
+        str,
+        typer.Option(
+            "--format",
+            help=f"Separated by commas: {', '.join(name for name, each in FORMATS.items() if each.file)}; console and "
+            "latency are printed; statistics, tables and summary are the files beside the report. Default: all files.",
+        ),
     ] = "",
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
+    model: Annotated[Path | None, typer.Option(help="The .pte that was run; any other is refused.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the names of the files only.")] = False,
+    wide: WideOption = False,
 ) -> None:
-    """Write the report of a run from its files."""
-    folder = one_run_dir(run_dir, run_dir_option)
+    folders = [*(run_dirs or ()), *(run_dir_option or ())]
     wanted = tuple(name.strip() for name in formats.split(",") if name.strip())
-    write_report(folder, formats=wanted, title=title, show="console" in wanted, target=target)
+    if len(folders) > 1:
+        _combine(folders, target, title, only_for_one={"--format": wanted, "--model": model})
+        return
+    files = tuple(name for name in wanted if name != LATENCY)
+    analysis = read_analysis(one_run_dir(folders[0] if folders else None), target, files, title=title, model=model)
+    tables = latency_tables(analysis, wide=wide) if LATENCY in wanted else []
+    if not quiet:
+        if "console" in wanted:
+            show_console(analysis, wide=wide)
+        for table in tables:
+            show_table(table, wide=wide)
+    if files or not wanted:
+        write_and_show(analysis, target, files)
 
 
-def write_report(
+def read_analysis(
     folder: Path,
-    *,
-    formats: tuple[str, ...] = (),
-    title: str = "",
-    show: bool = True,
     target: Path | None = None,
-) -> "Report":
-    """Analyses a run and writes its report in the given formats, or in every one that is a file."""
-    from etprof.pipeline import analyze
-    from etprof.report_files import write_format
-    from etprof.reports import FORMATS
+    formats: tuple[str, ...] = (),
+    *,
+    title: str = "",
+    model: Path | None = None,
+) -> "RunAnalysis":
+    """Analyses a run from its files; what cannot be written afterwards is refused before."""
+    from etprof.app.reporting import analyze_loaded, check_model, choose_files
+    from etprof.app.runs import load_run
 
-    paths = choose_files(target or folder, formats)
-    report = analyze(folder, title=title)
-    for name, path in paths.items():
-        write_format(report, name, path)
-    if show:
-        out.print(FORMATS["console"](report), markup=False)
-    out.print("report ok")
-    for path in paths.values():
-        out.print(f"{path}", markup=False)
-    return report
+    choose_files(target or folder, formats)
+    run = load_run(folder)
+    if model is not None:
+        check_model(run, model)
+    return analyze_loaded(run, title=title)
 
 
-def choose_files(target: Path, formats: Sequence[str]) -> dict[str, Path]:
-    """The file of each format, before any work is done: `target` is a folder, or the one file that is wanted."""
-    from etprof.reports import FORMATS
-    from etprof.store.layout import REPORT_FILES
+def show_console(analysis: "RunAnalysis", *, wide: bool = False) -> None:
+    from etprof.reports import console
 
-    for name in formats:
-        if name not in FORMATS:
-            raise UnknownNameError("report format", name, FORMATS, hint=f"Known formats: {', '.join(FORMATS)}.")
-    files = [name for name in formats or REPORT_FILES if name in REPORT_FILES]
-    suffix = target.suffix.lower()
-    if target.is_dir() or not suffix:
-        return {name: target / REPORT_FILES[name] for name in files}
-    fitting = [name for name in files if Path(REPORT_FILES[name]).suffix == suffix]
-    if not fitting or (formats and len(files) > 1):
-        raise UsageError(
-            f"{target} cannot hold {', '.join(formats) or 'a report'}.",
-            hint="A file holds one format, told by its ending: .md, .html, .json or .csv. Or give a folder.",
-        )
-    return {fitting[0]: target}
+    show(console.render(analysis.report, None if wide else terminal_width()))
+
+
+def write_and_show(analysis: "RunAnalysis", target: Path | None = None, formats: tuple[str, ...] = ()) -> None:
+    """Writes what is asked for and says what was written.
+
+    The reports are named; of the tables of each variant there may be hundreds.
+    """
+    from etprof.app.reporting import write_report
+
+    paths = write_report(analysis, target, formats)
+    show("report ok")
+    reports = [path for path in paths if path.name in {each.file for each in FORMATS.values()}] or paths
+    for path in reports:
+        show(str(path))
+    if others := len(paths) - len(reports):
+        show(f"and {others} tables and statistics beside them")
+
+
+def latency_tables(analysis: "RunAnalysis", *, wide: bool) -> "list[TextTable]":
+    """Robust statistics, a column for each timed variant: cold, warm-up and steady apart, percentiles, outliers."""
+    from etprof.reports.sentences import timing_mode
+    from etprof.reports.text_table import Column, TextTable, split_table
+
+    report = analysis.report
+    timed = [variant for variant in report.variants if variant.latency]
+    if not timed:
+        missing = "no timed iterations" if report.times_are_real else f"no latencies; {NO_TIMES}"
+        raise EtprofError(f"{analysis.run.folder} holds {missing}.", hint="Run the plan in timing mode, on a real CPU.")
+    labels = [
+        *(row.replace("mad", "MAD").replace("_", " ") for row in _ROWS),
+        "CV",
+        "outliers (mild, severe)",
+        "iterations in blocks",
+    ]
+    labels += ["cold", "warm-up", "load"]
+    columns = [Column(f"steady, {timing_mode(report.variants)}", labels)]
+    columns += [Column(variant.label, _latency_cells(variant), right=True) for variant in timed]
+    return list(split_table(TextTable("", columns, totals=3), None if wide else terminal_width()))
+
+
+def _latency_cells(variant: "VariantReport") -> list[str]:
+    latency: LatencySummary | None = variant.latency
+    assert latency is not None  # only timed variants are shown
+    cells = [format_ms(getattr(latency, f"{row}_ms")) for row in _ROWS]
+    cells += [format_percent(latency.cv), f"{latency.outliers_mild}, {latency.outliers_severe}"]
+    cells.append(f"{latency.samples} in {latency.blocks}")
+    apart = (latency.cold_ms, latency.warmup_ms, latency.load_ms)
+    return cells + ["unknown" if value is None else format_ms(value) for value in apart]
+
+
+def _combine(folders: list[Path], target: Path | None, title: str, only_for_one: dict[str, object]) -> None:
+    from etprof.app.reporting import combine_runs
+
+    for option in (name for name, value in only_for_one.items() if value):
+        raise UsageError(f"{option} is for one run.", hint="The suffix of --out chooses the format of a combined page.")
+    path = combine_runs(folders, target or Path("combined_report.html"), title)
+    show("report ok")
+    show(str(path))

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from etprof.cli.console import err, out
-from etprof.core.errors import UsageError
+from etprof.cli.console import say, show
+from etprof.cli.options import refuse_together
 
-app = typer.Typer(help="The program that executes a .pte: build it, or see what is built.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -26,39 +26,34 @@ def build(
     toolchain_file: Annotated[
         Path | None, typer.Option(help="CMake toolchain file, such as an NDK's.", metavar="FILE")
     ] = None,
-    doors: Annotated[
+    executor_scripts: Annotated[
         Path | None, typer.Option(help="Also write DIR/<platform>[-sme2-off]/executor_runner.", metavar="DIR")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Build again even if the runner is current.")] = False,
 ) -> None:
-    """Build the native runner; takes seconds, and nothing when it is current."""
+    """Build the native runner, unless it is current."""
     from etprof.runner.build import build_runner
     from etprof.runner.bundle import ensure_bundle, pack
     from etprof.runner.cross import resolve_parts
-    from etprof.runner.doors import write_doors
+    from etprof.runner.executor_scripts import write_executor_scripts
 
-    if bundle and doors:
-        raise UsageError("--bundle travels and --doors stay here: ask for one of them.")
-    parts = resolve_parts(target, executorch_prefix, toolchain_file, _say)
+    refuse_together(bundle=bundle, executor_scripts=executor_scripts)
+    parts = resolve_parts(target, executorch_prefix, toolchain_file, say)
     if bundle:
-        made = ensure_bundle(*parts, force=force, progress=_say)
+        made = ensure_bundle(*parts, force=force, progress=say)
         pack(made, bundle)
-        out.print(f"{made.description}\n{bundle}", markup=False)
+        show(f"{made.description}\n{bundle}")
         return
-    runner = build_runner(*parts, force=force, progress=_say)
-    out.print(f"{runner.description}\n{runner.path}", markup=False)
-    for door in write_doors(runner, doors) if doors else ():
-        out.print(str(door), markup=False)
+    runner = build_runner(*parts, force=force, progress=say)
+    show(f"{runner.description}\n{runner.path}")
+    for script in write_executor_scripts(runner, executor_scripts) if executor_scripts else ():
+        show(str(script))
 
 
 @app.command()
 def info() -> None:
-    """Say what a runner would be built with, and which runners are built and current."""
+    """Show what a runner would be built with, and which runners are built and current."""
     from etprof.runner.inventory import read_inventory
 
     for name, value in read_inventory():
-        out.print(f"{name:<12} {value}", markup=False)
-
-
-def _say(message: str) -> None:
-    err.print(message, markup=False)
+        show(f"{name:<12} {value}")

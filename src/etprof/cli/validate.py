@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from etprof.cli.console import out
-from etprof.cli.run_dir import RunDirArgument, RunDirOption, one_run_dir
+from etprof.cli.console import show
+from etprof.cli.options import RunDirArgument, RunDirOption, one_run_dir
 
 
 def command(
@@ -13,14 +13,13 @@ def command(
     run_dir_option: RunDirOption = None,
     deep: Annotated[bool, typer.Option("--deep", help="Open every trace too.")] = False,
 ) -> None:
-    """Check that every file of a run is there, parses, and is what was measured."""
-    from etprof.pipeline import validate
+    from etprof.app.runs import validate_run
 
     folder = one_run_dir(run_dir, run_dir_option)
-    problems = validate(folder, deep=deep)
+    problems = validate_run(folder, deep=deep)
     for problem in problems:
-        out.print(f"problem: {problem}", markup=False)
+        show(f"problem: {problem}")
     if problems:
-        out.print(f"problems in {folder}: {len(problems)}", markup=False)
+        show(f"problems in {folder}: {len(problems)}")
         raise typer.Exit(1)
-    out.print(f"{folder}: every expected file is there and agrees with the manifest", markup=False)
+    show(f"{folder}: every expected file is there and agrees with the manifest")

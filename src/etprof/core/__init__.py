@@ -1,1 +1,1 @@
-"""The nouns every room speaks: frozen dataclasses, errors and units. Imports nothing else of ours."""
+"""The types that every layer uses: frozen dataclasses, errors and units. Imports no other layer."""

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 
 class EtprofError(Exception):
-    """A problem told in one sentence, with the remedy as a hint."""
+    """A problem in one sentence, with the remedy as a hint."""
 
     exit_code = 1
 
@@ -26,6 +26,9 @@ class EtprofError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            # A program that does not catch it shows the remedy in its traceback too.
+            self.add_note(f"Hint: {hint}")
 
 
 class DependencyError(EtprofError):

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ class EagerModelBase(ABC):
 
     @abstractmethod
     def get_example_inputs(self) -> tuple[Any, ...]:
-        """Positional inputs of the true shapes and types; what is measured later is fed with exactly these."""
+        """Positional inputs of the true shapes and types; measurements use exactly these."""
 
     def get_example_kwarg_inputs(self) -> Mapping[str, Any] | None:
         return None
@@ -39,12 +39,134 @@ class EagerModelBase(ABC):
 
 
 @dataclass(frozen=True)
+class ExportedFile:
+    file: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputFile(TensorInfo):
+    """An example input: its raw bytes lie in `file`."""
+
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where the model's code is: a models folder, the package itself or the executorch wheel."""
+
+    origin: str
+    location: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """Where the weights come from: `random` with a seed, `checkpoint` with its file, or `model`."""
+
+    source: str
+    sha256: str = ""
+    seed: int | None = None
+    file: str | None = None
+    file_sha256: str | None = None
+    zero_layers_filled: int | None = None
+    batch_norm: str | None = None
+
+
+@dataclass(frozen=True)
+class LeftOperator:
+    """An operator that was not delegated, how often, and the partitioner's reason where it gave one."""
+
+    operator: str
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Delegation:
+    partitions: int
+    operators_delegated: int
+    operators_left: int
+    delegated_share: float
+    delegated: Mapping[str, int]
+    left: tuple[LeftOperator, ...]
+
+
+@dataclass(frozen=True)
+class OutputNumerics:
+    """One output against eager fp32; `snr_db` is None where it is `exact`, or infinitely bad."""
+
+    output: int
+    snr_db: float | None
+    exact: bool
+    cosine: float
+    max_abs_error: float
+
+
+@dataclass(frozen=True)
+class Numerics:
+    """`worst_snr_db` is None where every output is exact."""
+
+    reference: str
+    floor_db: float
+    worst_snr_db: float | None
+    outputs: tuple[OutputNumerics, ...]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    count: int
+    source: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportMeta:
+    """Every fact about an export, as export_meta.json holds it; docs/reference/export-meta.md describes each."""
+
+    model: str
+    backend: str
+    dtype: str
+    precision: str
+    seed: int
+    etprof_version: str
+    created_at: str
+    model_source: ModelSource
+    versions: Mapping[str, str | None]
+    weights: Weights
+    inputs: tuple[InputFile, ...]
+    outputs: tuple[TensorInfo, ...]
+    pte: ExportedFile
+    etrecord: ExportedFile
+    delegation: Delegation
+    numerics: Numerics
+    quantization: Mapping[str, Any] | None = None
+    calibration: Calibration | None = None
+    inputs_replaced_by_random: bool = False
+    graph: ExportedFile | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Artifact:
     """One exported model on disk: the program, its side files, and the facts about it."""
 
     pte: Path
-    etrecord: Path | None
-    meta_path: Path
-    inputs: tuple[Path, ...]
-    meta: Mapping[str, Any]
+    meta: ExportMeta
     reused: bool = False
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        return tuple(self.pte.parent / each.file for each in self.meta.inputs)
+
+    @property
+    def etrecord(self) -> Path:
+        return self.pte.parent / self.meta.etrecord.file

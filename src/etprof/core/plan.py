@@ -22,9 +22,9 @@ class Warmup:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One arm: the same program and inputs under one setting of the machine.
+    """The same program and inputs under one setting of the machine, at one or more thread counts.
 
-    In trace mode only traced iterations run: such an arm tells about operators and is no source of latency.
+    In trace mode only traced iterations run: such an experiment is about operators and gives no latency.
     `cpu_cluster` is the name that `cpu_affinity` was or will be found by on the device: little, big or prime.
     """
 
@@ -42,6 +42,24 @@ class Experiment:
     launcher: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, order=True)
+class Variant:
+    """One experiment at one thread count: what is measured, compared and reported on."""
+
+    experiment: str
+    threads: int
+
+    @property
+    def label(self) -> str:
+        """For readers: on, 2 threads."""
+        return f"{self.experiment}, {self.threads} thread{'s' if self.threads != 1 else ''}"
+
+    @property
+    def stem(self) -> str:
+        """What names of its files begin with: on_t2."""
+        return f"{self.experiment}_t{self.threads}"
+
+
 @dataclass(frozen=True)
 class Pair:
     """A comparison that was asked for. Speed-up is baseline time / candidate time."""
@@ -52,10 +70,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How many blocks each arm gets and when that is enough.
+    """How many blocks each variant gets and when that is enough.
 
-    Every arm gets `blocks` blocks. Up to `max_blocks` more rounds follow while the interval of a speed-up is wider
-    than `target_precision` to either side. `time_budget_s` ends the run after any whole round from the third on.
+    Every variant gets `blocks` blocks. Further rounds follow, up to `max_blocks` in all, while the interval of a
+    speed-up is wider than `target_precision` to either side. `time_budget_s` ends the run after any whole round from
+    the third on.
     """
 
     blocks: int = 6
@@ -79,12 +98,22 @@ class Plan:
     inputs: tuple[Path, ...] = ()
 
     def experiment(self, name: str) -> Experiment:
-        return next(e for e in self.experiments if e.name == name)
+        return {e.name: e for e in self.experiments}[name]
 
     @property
-    def arms(self) -> tuple[tuple[Experiment, int], ...]:
+    def variants(self) -> tuple[Variant, ...]:
         """Every experiment at every one of its thread counts."""
-        return tuple((experiment, threads) for experiment in self.experiments for threads in experiment.threads)
+        return tuple(Variant(e.name, threads) for e in self.experiments for threads in e.threads)
+
+    @property
+    def compared(self) -> tuple[tuple[Variant, Variant], ...]:
+        """Baseline and candidate of every comparison: the pairs at each thread count that both sides have."""
+        return tuple(
+            (Variant(pair.baseline, threads), Variant(pair.candidate, threads))
+            for pair in self.pairs
+            for threads in self.experiment(pair.baseline).threads
+            if threads in self.experiment(pair.candidate).threads
+        )
 
 
 @dataclass(frozen=True)
@@ -96,5 +125,10 @@ class Block:
     index: int
 
     @property
-    def key(self) -> str:
-        return f"{self.experiment.name}_t{self.threads}"
+    def variant(self) -> Variant:
+        return Variant(self.experiment.name, self.threads)
+
+    @property
+    def name(self) -> str:
+        """For readers: on_t1, block 2."""
+        return f"{self.variant.stem}, block {self.index + 1}"

@@ -1,10 +1,11 @@
-"""A run checked against a known-good one, as data: a verdict for each arm, and one for the whole."""
+"""A run checked against a known-good one, as data: a verdict for each variant, and one for the whole."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from etprof.core.report import CategoryShift, Finding, Interval
+from etprof.core.findings import Finding
+from etprof.core.report import CategoryChange, Interval
 
 
 class Outcome(Enum):
@@ -14,10 +15,10 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class ArmCheck:
-    """One arm in both runs. `slowdown` is the share of time that was added, negative where time was saved.
+class VariantCheck:
+    """One variant in both runs. `slowdown` is the share of time that was added, negative where time was saved.
 
-    `load_ms` and `peak_bytes` are those of the known-good run and of the checked one; they are told, not judged.
+    `load_ms` and `peak_bytes` are those of the known-good run and of the checked one; they are informational.
     """
 
     label: str
@@ -29,28 +30,28 @@ class ArmCheck:
     load_ms: tuple[float | None, float | None] = (None, None)
     peak_bytes: tuple[int | None, int | None] = (None, None)
     output_difference: float | None = None
-    categories: tuple[CategoryShift, ...] = ()
+    categories: tuple[CategoryChange, ...] = ()
 
 
 @dataclass(frozen=True)
 class RegressionCheck:
-    """A run against a known-good one. `tolerance` is the share of time an arm may be slower.
+    """A run against a known-good one. `tolerance` is the share of time a variant may be slower.
 
-    `failures` are what makes the run fail besides the arms' verdicts, `doubts` what keeps it from passing.
+    `failures` are what makes the run fail besides the variants' verdicts, `doubts` what keeps it from passing.
     """
 
     run: str
     known_good: str
     model: str
     tolerance: float
-    arms: tuple[ArmCheck, ...]
+    variants: tuple[VariantCheck, ...]
     failures: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
-        found = [arm.outcome for arm in self.arms]
+        found = [variant.outcome for variant in self.variants]
         found += [Outcome.FAIL] * len(self.failures) + [Outcome.INCONCLUSIVE] * len(self.doubts)
         return worst(found)
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-CATEGORIES = ("Convolution", "GEMM", "Data Movement", "Elementwise", "Other")
-DELEGATE_OVERHEAD = "Delegate overhead"
-FRAMEWORK_OVERHEAD = "Framework overhead"
+from etprof.core.findings import Finding
+from etprof.core.operators import OperatorId
+from etprof.core.plan import Variant
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class LatencySummary:
-    """Steady iterations of all blocks of one arm, in milliseconds; untraced, unless the runner left no choice."""
+    """Steady iterations of all blocks of one variant, in milliseconds; untraced, unless the runner left no choice."""
 
     blocks: int
     samples: int
@@ -106,7 +106,7 @@ class OperatorKernels:
     the extension. `reason` says why it was not executed where that is known.
     """
 
-    identity: str
+    identity: OperatorId
     name: str
     category: str
     data_type: str
@@ -123,7 +123,7 @@ class OperatorKernels:
 
 @dataclass(frozen=True)
 class KernelEvidence:
-    """What one arm's sampled blocks prove about an instruction-set extension, in its operators and over all of them.
+    """What one variant's sampled blocks prove about an instruction-set extension, by operator and over all of them.
 
     `shown` is False where the extension was hidden. `compiled_in` are its kernels that the libraries name, None where
     they name none of any kind. `outside` samples fell into no operator; `stray` are samples in the extension's
@@ -147,12 +147,16 @@ class KernelEvidence:
     share: Interval | None
     verdict: str
 
+    @property
+    def variant(self) -> Variant:
+        return Variant(self.experiment, self.threads)
+
 
 @dataclass(frozen=True)
 class OperatorRow:
     """One operator of the model, over all traced inferences; `samples_ms` are some of them, evenly taken in order."""
 
-    identity: str
+    identity: OperatorId
     name: str
     category: str
     subcategory: str
@@ -170,7 +174,7 @@ class OperatorRow:
 class LayoutChange:
     """An operator that only moves data; bytes, rate, shape and module are known where the model's graph is."""
 
-    identity: str
+    identity: OperatorId
     name: str
     kind: str
     mean_ms: float
@@ -183,18 +187,19 @@ class LayoutChange:
 
 
 @dataclass(frozen=True)
-class CancellingTransposes:
-    """Two transposes of which the second undoes the first."""
+class CancellingPair:
+    """A transpose and the one that undoes it, with only elementwise operators or a delegate boundary between."""
 
-    first: str
-    second: str
-    saves_ms: float
+    first: LayoutChange
+    second: LayoutChange
+    between: tuple[str, ...]
     kind: str
     evidence: str
+    saves_ms: float
 
 
 @dataclass(frozen=True)
-class ArmReport:
+class VariantReport:
     """One experiment at one thread count; `samples_ms` has the timed iterations of each block."""
 
     experiment: str
@@ -209,12 +214,16 @@ class ArmReport:
     runner: str
     samples_ms: tuple[tuple[float, ...], ...] = ()
     layout_changes: tuple[LayoutChange, ...] = ()
-    cancelling: tuple[CancellingTransposes, ...] = ()
+    cancelling: tuple[CancellingPair, ...] = ()
     evidence: KernelEvidence | None = None
 
     @property
+    def variant(self) -> Variant:
+        return Variant(self.experiment, self.threads)
+
+    @property
     def label(self) -> str:
-        return f"{self.experiment}, {self.threads} thread{'s' if self.threads != 1 else ''}"
+        return self.variant.label
 
 
 class Verdict(Enum):
@@ -225,7 +234,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True)
-class CategoryShift:
+class CategoryChange:
     """One category before and after, per inference."""
 
     name: str
@@ -241,17 +250,27 @@ class CategoryShift:
 
 @dataclass(frozen=True)
 class OperatorChange:
-    """One operator before and after, per inference; no identity and no time on the side that does not have it."""
+    """One operator before and after, per inference; no identity, time or share on the side that does not have it."""
 
     name: str
     category: str
     delegated: bool
-    baseline_identity: str
-    candidate_identity: str
+    baseline_identity: OperatorId | None
+    candidate_identity: OperatorId | None
     baseline_ms: float | None
     candidate_ms: float | None
+    baseline_share: float | None
+    candidate_share: float | None
     share_of_gain: float | None
     newly_dominant: bool
+    baseline_name: str = ""
+
+    @property
+    def identity(self) -> OperatorId:
+        """In the candidate, or in the baseline where the candidate has none."""
+        identity = self.candidate_identity or self.baseline_identity
+        assert identity is not None  # one of them is what the change was made from
+        return identity
 
     @property
     def gain_ms(self) -> float:
@@ -264,38 +283,53 @@ class OperatorChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A pair at one thread count. Speed-up is baseline time / candidate time."""
+    """Two variants against each other. Speed-up is baseline time / candidate time."""
 
-    baseline: str
-    candidate: str
-    threads: int
+    baseline: Variant
+    candidate: Variant
     speedup: Interval | None
     noise_floor: float | None
     p_value: float | None
     verdict: Verdict
     reason: str
-    categories: tuple[CategoryShift, ...]
+    categories: tuple[CategoryChange, ...]
     bottleneck_before: str
     bottleneck_after: str
     output_difference: float | None
     operators: tuple[OperatorChange, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """on against off (1 thread); where the thread counts differ, each side says its own."""
+        if self.baseline.threads != self.candidate.threads:
+            return f"{self.candidate.label} against {self.baseline.label}"
+        threads = self.candidate.threads
+        count = f"{threads} thread{'s' if threads != 1 else ''}"
+        return f"{self.candidate.experiment} against {self.baseline.experiment} ({count})"
 
-def arms_to_improve(arms: Sequence[ArmReport], comparisons: Sequence[Comparison]) -> list[ArmReport]:
-    """The candidates of the comparisons; where nothing is compared, arms that hide least, timed ones if there are."""
-    if candidates := {(c.candidate, c.threads) for c in comparisons}:
-        return [arm for arm in arms if (arm.experiment, arm.threads) in candidates]
-    traced = [arm for arm in arms if arm.operators]
-    shown = min((len(arm.features_hidden) for arm in traced), default=0)
-    complete = [arm for arm in traced if len(arm.features_hidden) == shown]
-    return [arm for arm in complete if arm.latency] or complete
+    @property
+    def names(self) -> tuple[str, str]:
+        """What tells baseline and candidate apart, as short as can be."""
+        if self.baseline.threads != self.candidate.threads:
+            return self.baseline.label, self.candidate.label
+        return self.baseline.experiment, self.candidate.experiment
+
+
+def variants_to_improve(variants: Sequence[VariantReport], comparisons: Sequence[Comparison]) -> list[VariantReport]:
+    """The candidates of the comparisons; where nothing is compared, those that hide least, timed ones if there are."""
+    if candidates := {comparison.candidate for comparison in comparisons}:
+        return [variant for variant in variants if variant.variant in candidates]
+    traced = [variant for variant in variants if variant.operators]
+    shown = min((len(variant.features_hidden) for variant in traced), default=0)
+    complete = [variant for variant in traced if len(variant.features_hidden) == shown]
+    return [variant for variant in complete if variant.latency] or complete
 
 
 @dataclass(frozen=True)
 class NextStep:
     """Something worth doing, and the time per inference it cannot save more than."""
 
-    arm: str
+    variant: Variant
     title: str
     saves_ms: float
     share: float
@@ -317,25 +351,16 @@ class Slice:
 
 @dataclass(frozen=True)
 class Track:
-    """Inferences of one arm on a time line; `inferences` is how many of them each slice stands for.
+    """Inferences of one variant on a time line; `inferences` is how many of them each slice stands for.
 
     On a track of `instants` slices are moments, such as samples, and have no length.
     """
 
-    arm: str
+    variant: Variant
     name: str
     inferences: int
     slices: tuple[Slice, ...]
     instants: bool = False
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A doubt about the measurement: what kind, what was seen, what to do."""
-
-    kind: str
-    message: str
-    advice: str
 
 
 @dataclass(frozen=True)
@@ -344,13 +369,16 @@ class Report:
     model: str
     created_at: str
     context: Mapping[str, str]
-    arms: tuple[ArmReport, ...]
+    variants: tuple[VariantReport, ...]
     comparisons: tuple[Comparison, ...]
     findings: tuple[Finding, ...]
     next_steps: tuple[NextStep, ...] = ()
     times_are_real: bool = True
     tracks: tuple[Track, ...] = ()
 
+    def of(self, variant: Variant) -> VariantReport:
+        return next(each for each in self.variants if each.variant == variant)
+
     @property
-    def to_improve(self) -> list[ArmReport]:
-        return arms_to_improve(self.arms, self.comparisons)
+    def to_improve(self) -> list[VariantReport]:
+        return variants_to_improve(self.variants, self.comparisons)

@@ -1,15 +1,16 @@
 """What a measurement gives back: one result per block, and the session that holds them all."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from etprof.core.plan import Block, Plan
+from etprof.core.model import ExportMeta
+from etprof.core.plan import Block, Plan, Variant
 
-# Said wherever a time of an emulated device would stand.
+# In place of the times of an emulated device.
 NO_TIMES = "emulated: times not meaningful"
-# A runner of ExecuTorch's own, which tells less than ours.
+# A runner of ExecuTorch's own, which reports less than ours.
 STOCK_RUNNER = "stock executor_runner"
 
 
@@ -75,16 +76,14 @@ class OutputTensor:
     file: str
 
 
-@dataclass(frozen=True)
-class BlockResult:
-    """Everything one block said. Times are raw, per iteration, in nanoseconds; files are relative to the session."""
+@dataclass(frozen=True, kw_only=True)
+class RunnerResult:
+    """What a runner says of its block. Times are raw, per iteration, in nanoseconds; file names are the runner's."""
 
-    experiment: str
-    threads: int
-    index: int
     error: str = ""
     runner: str = ""
     executorch_version: str = ""
+    method_name: str = ""
     threads_in_force: int | None = None
     features_seen: tuple[str, ...] = ()
     features_hidden: tuple[str, ...] = ()
@@ -97,12 +96,6 @@ class BlockResult:
     traced_ns: tuple[int, ...] = ()
     peak_bytes: int | None = None
     outputs: tuple[OutputTensor, ...] = ()
-    etdump: str = ""
-    samples: str = ""
-    log: str = ""
-    retried: tuple[str, ...] = ()
-    started_at: str = ""
-    duration_s: float = 0.0
     cpu_before: CpuState = field(default_factory=CpuState)
     cpu_after: CpuState = field(default_factory=CpuState)
 
@@ -114,9 +107,35 @@ class BlockResult:
     def is_stock(self) -> bool:
         return self.runner == STOCK_RUNNER
 
+
+@dataclass(frozen=True, kw_only=True)
+class BlockResult(RunnerResult):
+    """Everything known of one block: what its runner said, and where its files are, relative to the session."""
+
+    experiment: str
+    threads: int
+    index: int
+    etdump: str = ""
+    samples: str = ""
+    log: str = ""
+    retried: tuple[str, ...] = ()
+    started_at: str = ""
+    duration_s: float = 0.0
+
     @property
-    def key(self) -> str:
-        return f"{self.experiment}_t{self.threads}"
+    def variant(self) -> Variant:
+        return Variant(self.experiment, self.threads)
+
+    @property
+    def name(self) -> str:
+        """For readers: on_t1, block 2."""
+        return f"{self.variant.stem}, block {self.index + 1}"
+
+    @classmethod
+    def of(cls, block: Block, said: RunnerResult, **known: Any) -> "BlockResult":
+        """The result of a block: what its runner said, and what the caller knows besides."""
+        answers = {each.name: getattr(said, each.name) for each in fields(RunnerResult)}
+        return cls(experiment=block.experiment.name, threads=block.threads, index=block.index, **answers, **known)
 
 
 @dataclass(frozen=True)
@@ -153,23 +172,25 @@ class Session:
     """One run of a plan on one device; saved after every block, so it may hold fewer results than planned.
 
     `stop_reason` says why no more rounds were run and is empty while the run is not over; `notes` are facts about how
-    it was run that a reader of the report has to know. `is_older` marks a folder of the format before ours, of which
-    only the traces are known.
+    it was run that a reader of the report has to know; `reports` are the report files that were written from it.
+    `is_older` marks a folder of the format before ours, of which only the traces are known.
     """
 
     plan: Plan
     device: DeviceInfo
     model_sha256: str
     inputs_sha256: tuple[str, ...]
-    export_meta: Mapping[str, Any]
+    export_meta: ExportMeta | None
     versions: Mapping[str, str]
     command: str
     started_at: str
     ended_at: str = ""
     stop_reason: str = ""
     notes: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
     results: tuple[BlockResult, ...] = ()
     is_older: bool = False
 
-    def results_of(self, experiment: str, threads: int) -> tuple[BlockResult, ...]:
-        return tuple(r for r in self.results if r.experiment == experiment and r.threads == threads and r.is_ok)
+    def successful(self, variant: Variant) -> tuple[BlockResult, ...]:
+        """The blocks of a variant that did not fail."""
+        return tuple(r for r in self.results if r.variant == variant and r.is_ok)

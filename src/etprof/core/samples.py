@@ -11,7 +11,7 @@ REGISTERED = "registered, not executed"
 
 @dataclass(frozen=True)
 class CodeLocation:
-    """An address that was met. `function` is where its function begins, -1 where the library does not tell.
+    """An address that was sampled. `function` is where its function begins, -1 where the library does not say.
 
     Offsets are from the library's base; `library` is -1 outside of any. `code` starts with the instruction itself.
     `in_system` means that the thread had left for the operating system there, to wait as a rule.
@@ -25,7 +25,7 @@ class CodeLocation:
     in_system: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KernelSamples:
     """`time_ns`, `location` and `thread` have one entry per sample; times are on the clock of the ETDump.
 

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from etprof.core.operators import DELEGATED, PORTABLE, STRAY, OperatorId
 
 
 class EventKind(IntEnum):
@@ -19,7 +22,7 @@ class EventKind(IntEnum):
     OTHER = 6  # inside an inference, but none of the above; named in the report
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """Columns of equal length, in recorded order; `signature` has one entry per inference instead.
 
@@ -54,7 +57,7 @@ class Trace:
     def signature_count(self) -> int:
         return int(self.signature.max()) + 1 if self.run_count else 0
 
-    @property
+    @cached_property
     def is_operator(self) -> NDArray[np.bool_]:
         """Per row: whether it owns its time."""
         owns: NDArray[np.bool_] = (self.kind == EventKind.DELEGATED_OPERATOR) | (
@@ -62,17 +65,32 @@ class Trace:
         )
         return owns
 
+    @cached_property
+    def is_steady(self) -> NDArray[np.bool_]:
+        """Per run. The first run of each signature is cold, unless it is the only one that there is."""
+        steady = np.ones(self.run_count, np.bool_)
+        _, first, count = np.unique(self.signature, return_index=True, return_counts=True)
+        steady[first[count > 1]] = False
+        return steady
+
+    def rows_of(self, runs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Per row: whether it belongs to one of the chosen runs."""
+        # One more entry, for run -1: what belongs to no run is never chosen.
+        chosen = np.append(runs, False)
+        rows: NDArray[np.bool_] = chosen[self.run]
+        return rows
+
     def names_of(self, rows: NDArray[np.bool_]) -> tuple[str, ...]:
-        """The names these rows have, each once, in order of appearance in the trace."""
+        """The names these rows have, each once, in the order of `names`."""
         # Not by np.unique, which imports a megabyte of numpy.ma to see whether its argument is masked.
         return tuple(self.names[i] for i in np.flatnonzero(np.bincount(self.name[rows])))
 
-    def identity(self, row: int) -> str:
-        """d<call>.<position> in a delegate call, p<position> for a portable operator, x<position> for a stray one."""
-        position = self.position[row]
-        if position < 0:
-            return ""
+    def identity(self, row: int, kind: int | None = None) -> OperatorId:
+        """The identity of an operator's row; `kind` numbers the kinds of inferences where there are several."""
+        position = int(self.position[row])
         if self.kind[row] == EventKind.PORTABLE_OPERATOR:
-            return f"p{position}"
-        call = self.delegate_call[row]
-        return f"d{call}.{position}" if call >= 0 else f"x{position}"
+            return OperatorId.build(PORTABLE, position, kind=kind)
+        call = int(self.delegate_call[row])
+        if call < 0:
+            return OperatorId.build(STRAY, position, kind=kind)
+        return OperatorId.build(DELEGATED, position, call=call, kind=kind)

@@ -1,6 +1,9 @@
 """How quantities become text: one unit inside (nanoseconds, bytes, ratios), formatting only at the edge."""
 
 import math
+import re
+
+from etprof.core.errors import UsageError
 
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
@@ -39,6 +42,14 @@ def format_bytes(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.2f} GiB"
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from 90s, 10m, 1h or a plain number of seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if not found or float(found[1]) <= 0:
+        raise UsageError(f"{text!r} is not a duration.", hint="Write 90s, 10m or 1h.")
+    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def format_seconds(seconds: float) -> str:

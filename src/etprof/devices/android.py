@@ -4,10 +4,11 @@ import shutil
 import subprocess
 from dataclasses import dataclass, replace
 
-from etprof.core.errors import DependencyError, DeviceError, UsageError
+from etprof.core.errors import DependencyError, DeviceError, EtprofError, UsageError
+from etprof.devices.remote_kind import build_remote_kind
 from etprof.devices.shell import ConnectionLostError
 
-FOLDER = "/data/local/tmp"
+_FOLDER = "/data/local/tmp"
 _TIMEOUT_S = 30.0
 _READY = "device"
 _ACCEPT = "Unlock the device and accept this computer's key, then try again."
@@ -50,14 +51,14 @@ class AdbShell:
                 return DeviceError(f"The Android device {self.serial} is {state}.", hint=remedy)
         return ConnectionLostError(
             f"The Android device {self.serial} is gone, or its shell was killed{_quoted(said)}.",
-            hint="Check the cable and `adb devices`, then go on with --resume.",
+            hint="Check the cable and `adb devices`, then continue with --resume.",
         )
 
     def reconnect(self) -> bool:
         if self._is_ready():
             return True
         if is_network_serial(self.serial):
-            # The server calls a connection that died "already connected" for ever.
+            # The server calls a dead connection "already connected" for ever.
             _run_adb("disconnect", self.serial)
             _run_adb("connect", self.serial)
         return self._is_ready()
@@ -70,13 +71,13 @@ class AdbShell:
 
 
 def open_shell(serial: str = "") -> AdbShell:
-    """The device with this serial, or the only one attached; HOST:PORT is connected to if it is not there yet."""
+    """The device with this serial, or the only one attached; HOST:PORT is connected to first if needed."""
     if is_network_serial(serial) and Attached(serial, _READY) not in [replace(d, model="") for d in list_attached()]:
         _run_adb("disconnect", serial)
         said = _run_adb("connect", serial).stdout.strip()
         if serial not in {d.serial for d in list_attached()}:
             raise DeviceError(
-                f"No Android device answers at {serial}: {said or 'adb says nothing'}.",
+                f"No Android device answers at {serial}: {said or 'adb gave no reason'}.",
                 hint="Switch on wireless debugging, or `adb tcpip 5555` while it is plugged in, and check the address.",
             )
     chosen = _choose(list_attached(), serial)
@@ -131,9 +132,7 @@ def _choose(attached: list[Attached], serial: str) -> Attached:
 def _adb() -> str:
     program = shutil.which("adb")
     if program is None:
-        raise DependencyError(
-            "There is no adb on this machine.", hint="Install platform-tools (Debian: apt-get install adb)."
-        )
+        raise DependencyError("adb is not installed.", hint="Install platform-tools (Debian: apt-get install adb).")
     return program
 
 
@@ -145,14 +144,25 @@ def _run_adb(*arguments: str) -> "subprocess.CompletedProcess[str]":
         )
     except subprocess.TimeoutExpired as error:
         raise DeviceError(
-            f"adb {arguments[0]} gave no answer within {_TIMEOUT_S:.0f} s.", hint="Restart its server: adb kill-server."
+            f"adb {arguments[0]} timed out after {_TIMEOUT_S:.0f} s.", hint="Restart its server: adb kill-server."
         ) from error
 
 
 def _last_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return lines[-1].rstrip(".") if lines else "it says nothing"
+    return lines[-1].rstrip(".") if lines else "no reason given"
 
 
 def _quoted(said: str) -> str:
     return f" (adb: {_last_line(said)})" if said.strip() else ""
+
+
+def _find() -> list[str]:
+    """The serial of each device; "" where there is none or no adb, so that a list of devices shows why."""
+    try:
+        return [device.serial for device in list_attached()] or [""]
+    except EtprofError:
+        return [""]
+
+
+KIND = build_remote_kind(open_shell, folder=_FOLDER, platform="android", find=_find)

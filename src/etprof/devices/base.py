@@ -19,7 +19,7 @@ class Device(Protocol):
 
 
 def runner_flags(job: Job) -> list[str]:
-    """The runner's command line for a job, in the words every runner of ours understands."""
+    """The runner's command line for a job, in the flags that every runner of ours has."""
     experiment = job.block.experiment
     timed = experiment.runs if experiment.mode == TIMING else 0
     sampling = ["--kernel_samples", str(job.samples)] if job.samples else []
@@ -43,7 +43,7 @@ def remove_stale_files(job: Job) -> None:
 
 
 def merge_states(said: CpuState, seen: CpuState | None) -> CpuState:
-    """What the runner said of its CPU, with what only the device around it knows."""
+    """What the runner said about its CPU, with what only the device around it knows."""
     if seen is None:
         return said
     return replace(

@@ -1,4 +1,4 @@
-"""The kinds of cores a CPU has, from the numbers Linux shows of each, grouped into little, big and prime."""
+"""The kinds of cores a CPU has, from the numbers Linux reports for each, grouped into little, big and prime."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,6 @@ from pathlib import Path
 
 from etprof.core.errors import UsageError
 from etprof.core.run import Cluster
-
-CLUSTER_NAMES = ("little", "big", "prime")
 
 # The part numbers of Arm's own cores (implementer 0x41), as the kernel's cputype.h has them.
 _ARM_PARTS = {
@@ -25,7 +23,7 @@ _ARM = 0x41
 
 @dataclass(frozen=True)
 class Core:
-    """What tells one core from another: how much it can do, how fast it may run, and what it is."""
+    """What distinguishes a core from others: its capacity, its highest frequency and its type."""
 
     number: int
     core_type: str
@@ -72,7 +70,7 @@ def resolve_cluster(name: str, clusters: Sequence[Cluster]) -> tuple[int, ...]:
 
 
 def read_local_clusters() -> tuple[Cluster, ...]:
-    """Those of this machine, where it is a Linux."""
+    """The kinds of cores of this machine; empty where it is not Linux."""
     cpuinfo = Path("/proc/cpuinfo")
     if not cpuinfo.exists():
         return ()

@@ -1,4 +1,4 @@
-"""What a device says of itself: one script that asks, and the reading of its answers."""
+"""A device's description of itself: one script that asks, and the parser of its answers."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from etprof.devices.shell import RemoteShell, run_script
 # cpuinfo's text and the auxiliary vector to the names of the features that are there.
 ReadFeatures = Callable[[str, str, Mapping[int, int]], tuple[str, ...]]
 
-# Every answer stands below a line with its name; what a device does not have stays empty.
+# Every answer is below a line with its name; what a device does not have stays empty.
 _SCRIPT = r"""
 ask() { echo "@$1"; shift; "$@" 2>/dev/null; echo; }
 ask machine uname -m
@@ -45,7 +45,7 @@ def describe(shell: RemoteShell, read_features: ReadFeatures) -> DeviceInfo:
 def parse_description(said: str, name: str, read_features: ReadFeatures) -> DeviceInfo:
     answers = _split(said)
     if "end" not in answers or not answers["machine"]:
-        raise DeviceError(f"{name} does not say what it is.", hint="It needs a POSIX shell with `uname` and `cat`.")
+        raise DeviceError(f"{name} could not be identified.", hint="It needs a POSIX shell with `uname` and `cat`.")
     machine = answers["machine"]
     architecture = _ARCHITECTURES.get(machine, machine)
     properties = dict(_PROPERTY.findall(answers["properties"]))

@@ -3,17 +3,19 @@
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from etprof.core.errors import DependencyError, DeviceError
+from etprof.core.run import DeviceInfo
+from etprof.devices.description import ReadFeatures
 
 PROGRAM = "qemu-aarch64"
 MINIMUM_VERSION = (10, 1)
-# The vector length is QEMU's default, spelled out so that it can be told.
+# The vector length is QEMU's default, spelled out so that it can be reported.
 SME_VECTOR_BITS = 256
 CPU_OPTIONS = ("-cpu", f"max,sme-default-vector-length={SME_VECTOR_BITS // 8}")
-_HINT = "`scripts/get_emulator` brings one on Debian without touching the system; elsewhere install QEMU 10.1 or newer."
+_HINT = "`scripts/get_emulator` installs one on Debian for your user only; elsewhere install QEMU 10.1 or newer."
 _VERSION = re.compile(r"version (\d+)\.(\d+)")
 _AUXV = re.compile(r"^auxv\[\w+\]\.a_type=(0x\w+)\s+auxv\[\w+\]\.a_val=(0x\w+)", re.M)
 
@@ -50,11 +52,25 @@ def parse_version(said: str) -> tuple[int, int]:
 
 
 def parse_auxiliary_vector(diagnostics: str) -> dict[int, int]:
-    """Entry to value, from what the GNU loader says with `--list-diagnostics`."""
+    """Entry to value, from what the GNU loader prints with `--list-diagnostics`."""
     entries = {int(entry, 16): int(value, 16) for entry, value in _AUXV.findall(diagnostics)}
     if not entries:
-        raise DeviceError("The emulator did not say what its CPU can do.", hint="Run scripts/get_emulator again.")
+        raise DeviceError(
+            "The emulator did not report the features of its CPU.", hint="Run scripts/get_emulator again."
+        )
     return entries
+
+
+def as_emulated(host: DeviceInfo, emulator: Emulator, diagnostics: str, read_features: ReadFeatures) -> DeviceInfo:
+    """The device that an emulator on a host makes of it; `diagnostics` are the words of the loader inside."""
+    return replace(
+        host,
+        architecture="arm64",
+        cpu_model=f"{emulator.description}, CPU max, on {host.cpu_model}",
+        features=read_features("arm64", "", parse_auxiliary_vector(diagnostics)),
+        sme_vector_bits=SME_VECTOR_BITS,
+        times_are_real=False,
+    )
 
 
 def _read_version(program: str) -> tuple[int, int]:

@@ -1,26 +1,31 @@
 """This machine as a device: each job is a fresh process of the runner it was given."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from etprof.core.errors import DeviceError
 from etprof.core.run import DeviceInfo, Job, JobOutcome
-from etprof.devices.base import remove_stale_files
+from etprof.devices.base import remove_stale_files, runner_flags
+from etprof.devices.kind import DeviceKind, DeviceParts, DeviceRequest, OpenDevice
+from etprof.devices.shell import Progress
+
+CommandFor = Callable[[Job], list[str]]
 
 
 @dataclass(frozen=True)
 class LocalDevice:
     """`command_for` gives the runner's whole command line for a job."""
 
-    command_for: Callable[[Job], list[str]]
+    command_for: CommandFor
     info: DeviceInfo
 
     @property
@@ -53,7 +58,7 @@ def run_to_its_end(
     try:
         exit_code = process.wait(timeout_s)
     except subprocess.TimeoutExpired:
-        return f"no end after {timeout_s:g} s; stopped", None
+        return f"timed out after {timeout_s:g} s", None
     finally:
         # A launcher may have started further processes: they share the session made above.
         with suppress(ProcessLookupError):
@@ -68,6 +73,32 @@ def local_platform() -> str:
     return "mac" if sys.platform == "darwin" else "linux"
 
 
+def announced(command_for: CommandFor, say: Progress) -> CommandFor:
+    """The same, saying each command line, with its launcher, before it is run."""
+
+    def announce(job: Job) -> list[str]:
+        command = command_for(job)
+        say(shlex.join([*job.block.experiment.launcher, *command]))
+        return command
+
+    return announce
+
+
+@contextmanager
+def _open(request: DeviceRequest, parts: DeviceParts) -> Iterator[OpenDevice]:
+    runner = parts.find_host_runner(request.runner, request.progress)
+
+    def command_for(job: Job) -> list[str]:
+        named = job.block.experiment.runner_path
+        if named is not None:
+            return [str(named), *parts.named_runner_flags(named, job)]
+        # Where nothing can sample, that nothing was sampled is among the report's findings.
+        return [*runner.command, *runner_flags(job if runner.can_sample else replace(job, samples=None))]
+
+    device = LocalDevice(announced(command_for, request.say_command), parts.describe_host())
+    yield OpenDevice(device, (runner.note,) if runner.note else ())
+
+
 @contextmanager
 def _pinned_to(cores: tuple[int, ...]) -> Iterator[None]:
     """Keeps to these cores for a while; a process started meanwhile inherits that."""
@@ -75,11 +106,11 @@ def _pinned_to(cores: tuple[int, ...]) -> Iterator[None]:
         yield
         return
     if not sys.platform.startswith("linux"):
-        raise DeviceError("cpu_affinity cannot be had on this system.", hint="Leave it out of the plan.")
+        raise DeviceError("cpu_affinity is not available on this system.", hint="Omit it from the plan.")
     allowed = os.sched_getaffinity(0)
     if not set(cores) <= allowed:
         raise DeviceError(
-            f"cpu_affinity names cores that are not there: {_listed(set(cores) - allowed)}.",
+            f"cpu_affinity names cores that do not exist: {_listed(set(cores) - allowed)}.",
             hint=f"Cores here: {_listed(allowed)}.",
         )
     os.sched_setaffinity(0, cores)
@@ -91,3 +122,6 @@ def _pinned_to(cores: tuple[int, ...]) -> Iterator[None]:
 
 def _listed(cores: set[int]) -> str:
     return ", ".join(str(core) for core in sorted(cores))
+
+
+KIND = DeviceKind(_open, lambda _, parts: parts.describe_host(), frozenset({"--runner"}), find=lambda: ("",))

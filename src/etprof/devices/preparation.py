@@ -1,4 +1,4 @@
-"""Settings that keep a device awake and its speed steady for the time of a run, and that are put back afterwards."""
+"""Settings that keep a device awake and its speed steady for the time of a run, and that are restored afterwards."""
 
 import shlex
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from etprof.core.errors import DeviceError
 from etprof.devices.shell import Progress, RemoteShell, run_script
 
-# Fixed performance mode has no question that could be asked, so it is switched off afterwards.
+# Whether fixed performance mode is on cannot be queried, so it is switched off afterwards.
 _FIXED_PERFORMANCE = "fixed performance mode"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A value on the device: how it is asked for, and how it is set. `{}` is the value."""
+    """A value on the device: how it is read, and how it is set. `{}` is the value."""
 
     name: str
     ask: str
@@ -38,7 +38,7 @@ _PROFILE = "/sys/firmware/acpi/platform_profile"
 
 @contextmanager
 def prepared(shell: RemoteShell, wanted: bool, progress: Progress) -> Iterator[tuple[str, ...]]:
-    """Yields what was changed, as notes for the report. Puts everything back, also after an error or Ctrl-C."""
+    """Yields what was changed, as notes for the report. Restores everything, also after an error or Ctrl-C."""
     changed: list[tuple[Setting, str]] = []
     try:
         for setting in _list_settings(shell) if wanted else ():
@@ -77,4 +77,4 @@ def _restore(shell: RemoteShell, setting: Setting, before: str, progress: Progre
     except DeviceError:
         failed = True
     if failed:
-        progress(f"{setting.name} could not be put back to {before} on {shell.name}; do it by hand: {undo}")
+        progress(f"{setting.name} could not be restored to {before} on {shell.name}; restore it by hand: {undo}")

@@ -25,9 +25,9 @@ class RecordedDevice:
     def run(self, job: Job) -> JobOutcome:
         remove_stale_files(job)
         block = job.block
-        recorded = next((r for r in self.session.results if (r.key, r.index) == (block.key, block.index)), None)
+        recorded = next((r for r in self.session.results if (r.variant, r.index) == (block.variant, block.index)), None)
         if recorded is None:
-            return JobOutcome(None, 0.0, f"the recording holds no block {block.index} of {block.key}")
+            return JobOutcome(None, 0.0, f"the recording does not hold {block.name}")
         for source, target in self._files(recorded, job):
             shutil.copyfile(source, target)
         return JobOutcome(0 if recorded.is_ok else 1, recorded.duration_s, recorded.error)

@@ -27,7 +27,7 @@ _OUTPUT = re.compile(r"output_\d+\.bin")
 
 # The runner gets a process group of its own, and two guards that end it: one when standard input closes, which is when
 # the connection is lost or given up; one when the time is over or this shell was killed. The second guard looks every
-# few seconds only, so as not to disturb. A shell that tells of a killed runner must survive that nobody listens.
+# few seconds only, so as not to disturb. A shell that reports a killed runner must survive that nobody reads it.
 _BLOCK_SCRIPT = r"""
 cd @FOLDER@ || exit 90
 rm -rf out && mkdir out || exit 91
@@ -39,7 +39,7 @@ trap '' PIPE
 setsid sh -c 'cat > /dev/null; kill -9 -$1' sh $runner <&3 3<&- > /dev/null 2>&1 &
 link=$!
 setsid sh -c '
-  # A killed shell may stay as a zombie; its children get another parent all the same, be it before they look first.
+  # A killed shell may stay as a zombie; its children get another parent all the same, even before their first check.
   shell=$3
   has_parent() { read -r line < /proc/$$/stat && set -- ${line##*) } && [ $2 = $shell ]; }
   left=@TIMEOUT@
@@ -105,7 +105,7 @@ class RemoteDevice:
         cores = {core for cluster in self.info.clusters for core in cluster.cores}
         if absent := set(wanted) - cores:
             raise DeviceError(
-                f"cpu_affinity names cores that are not there: {', '.join(map(str, sorted(absent)))}.",
+                f"cpu_affinity names cores that do not exist: {', '.join(map(str, sorted(absent)))}.",
                 hint=f"Cores of {self.shell.name}: {', '.join(map(str, sorted(cores)))}.",
             )
 
@@ -118,7 +118,7 @@ class RemoteDevice:
         try:
             done = run_script(self.shell, script, timeout_s=job.timeout_s + _MARGIN_S)
         except ScriptTimeoutError as error:
-            return JobOutcome(None, time.monotonic() - start, f"{error.message}; stopped")
+            return JobOutcome(None, time.monotonic() - start, error.message)
         duration_s = time.monotonic() - start
         if done.exit_code:
             raise DeviceError(
@@ -170,7 +170,7 @@ class RemoteDevice:
             if time.monotonic() > deadline:
                 raise error
             time.sleep(_POLL_S)
-        # The device may have been restarted, or be another one with the same name: nothing is taken for granted.
+        # The device may have been restarted, or be another one with the same name, so everything is checked again.
         self.folder.forget()
         self.folder.make()
         self.progress(f"{self.shell.name} is back")
@@ -192,7 +192,7 @@ def _on_device(job: Job, inputs: tuple[str, ...]) -> Job:
 
 def _problem(code: int, files: dict[str, bytes], job: Job) -> str:
     if "timed_out" in files:
-        return f"no end after {job.timeout_s:g} s; stopped"
+        return f"timed out after {job.timeout_s:g} s"
     if code == 0:
         return ""
     log = files.get("log", b"").decode("utf-8", errors="replace")

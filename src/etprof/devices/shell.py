@@ -14,7 +14,7 @@ from etprof.core.errors import DeviceError
 
 Progress = Callable[[str], None]
 
-# The exit codes of the clients cannot be trusted: adb gives 0 when the daemon dies, ssh 255 for its own troubles.
+# The exit codes of the clients cannot be trusted: adb gives 0 when the daemon dies, ssh 255 for its own errors.
 _END = re.compile(rb"\netprof-end (\d+)\r?\n\Z")
 _CHUNK_BYTES = 1 << 16
 _WATCH_INTERVAL_S = 0.2
@@ -38,7 +38,7 @@ class RemoteShell(Protocol):
         """The local command that runs a script over there, its standard input being the script's."""
 
     def explain(self, said: str) -> DeviceError:
-        """What the client's words mean: a ConnectionLostError where waiting may help."""
+        """What the client's message means: a ConnectionLostError where waiting may help."""
 
     def reconnect(self) -> bool:
         """Tries once; True when scripts can be run again."""
@@ -65,7 +65,7 @@ def run_script(
     source: Path | None = None,
     sent: Callable[[int], None] = lambda _: None,
 ) -> ScriptResult:
-    """Runs a script to its end. `source` becomes its standard input, and then `timeout_s` is for standing still."""
+    """Runs a script to its end. With `source`, its standard input, `timeout_s` is the longest time without progress."""
     whole = f"trap 'printf \"\\netprof-end %d\\n\" $?' EXIT\n{script}\nexit $?"
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         # A session of its own: Ctrl-C must not cut the connection that cleaning up needs.
@@ -94,7 +94,7 @@ def _understand(output: bytes, said: str, shell: RemoteShell, watch: "_Watch", t
     if end:
         return ScriptResult(int(end[1]), output[: end.start()], said)
     if watch.expired:
-        raise ScriptTimeoutError(f"no answer from {shell.name} for {timeout_s:g} s")
+        raise ScriptTimeoutError(f"{shell.name} timed out after {timeout_s:g} s")
     raise shell.explain(said)
 
 
@@ -133,7 +133,7 @@ def _send(source: Path, target: IO[bytes]) -> Iterator[int]:
                 yield len(chunk)
         target.close()
     except BrokenPipeError:
-        # The other side stopped reading; what it said, or that it is gone, tells why.
+        # The other side stopped reading; its last words, or that it is gone, show why.
         return
 
 

@@ -1,4 +1,4 @@
-"""Machines reached by ssh, through the OpenSSH client, so that the user's own configuration and agent hold."""
+"""Machines reached by ssh, through the OpenSSH client, so that the user's own configuration and agent apply."""
 
 import re
 import shlex
@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from etprof.core.errors import DependencyError, DeviceError, EtprofError, UsageError
+from etprof.devices.remote_kind import build_remote_kind
 from etprof.devices.shell import ConnectionLostError
 
-FOLDER = "/var/tmp"
+_FOLDER = "/var/tmp"
 _CONNECT_TIMEOUT_S = 30.0
 _POLL_S = 0.05
 _OPTIONS = (
@@ -20,12 +21,12 @@ _OPTIONS = (
     "-o", "ServerAliveCountMax=3",
 )  # fmt: skip
 _PLACE = re.compile(r"(?P<host>[^:\s]+|\S+@\[[^\]\s]+\]|\[[^\]\s]+\])(?::(?P<port>\d+))?")
-# The first words found decide; these troubles do not go away by waiting.
-_TROUBLES = (
+# The first words found decide; waiting does not solve these problems.
+_PROBLEMS = (
     (
         "IDENTIFICATION HAS CHANGED",
-        "{host} has another host key than before: it was reinstalled, or this is not the machine you mean.",
-        "Ask its owner. If it is right: ssh-keygen -R HOST, then ssh HOST once by hand.",
+        "The host key of {host} has changed: it was reinstalled, or this is another machine.",
+        "Ask its owner. If the change is right: ssh-keygen -R HOST, then ssh HOST once by hand.",
     ),
     (
         "Host key verification failed",
@@ -34,8 +35,8 @@ _TROUBLES = (
     ),
     (
         "Permission denied",
-        "{host} does not let you in.",
-        "Load your key into the agent (ssh-add) or name it in ~/.ssh/config; a password cannot be asked for.",
+        "{host} rejected your key.",
+        "Load your key into the agent (ssh-add) or name it in ~/.ssh/config; passwords are not supported.",
     ),
     ("Could not resolve hostname", "There is no machine called {host}.", "Check the name, or ~/.ssh/config."),
 )
@@ -43,7 +44,7 @@ _TROUBLES = (
 
 @dataclass
 class SshShell:
-    """One connection, shared by every script. The client's own files lie in `folder`, which `close` removes."""
+    """One connection, shared by every script. The client's own files are in `folder`, which `close` removes."""
 
     host: str
     port: str = ""
@@ -58,14 +59,14 @@ class SshShell:
         return [*self._client(), "-o", "ControlMaster=no", "--", self.host, f"exec sh -c {shlex.quote(script)}"]
 
     def explain(self, said: str) -> DeviceError:
-        for words, message, hint in _TROUBLES:
+        for words, message, hint in _PROBLEMS:
             if words in said:
                 return DeviceError(message.format(host=self.host), hint=hint.replace("HOST", self.host))
         lines = [line for line in said.strip().splitlines() if line.strip()]
         reason = f" ({lines[-1].strip().rstrip('.')})" if lines else ""
         return ConnectionLostError(
             f"{self.host} cannot be reached by ssh, or its shell was killed{reason}.",
-            hint=f"Try `ssh {self.host} true`, then go on with --resume.",
+            hint=f"Try `ssh {self.host} true`, then continue with --resume.",
         )
 
     def connect(self) -> None:
@@ -103,7 +104,7 @@ class SshShell:
     def _client(self) -> list[str]:
         program = shutil.which("ssh")
         if program is None:
-            raise DependencyError("There is no ssh on this machine.", hint="Install the OpenSSH client.")
+            raise DependencyError("ssh is not installed.", hint="Install the OpenSSH client.")
         port = ["-p", self.port] if self.port else []
         return [program, *_OPTIONS, *port, "-o", f"ControlPath={self._socket}"]
 
@@ -119,7 +120,7 @@ def open_shell(place: str) -> SshShell:
     """`place` is USER@HOST[:PORT] or a name from ~/.ssh/config."""
     found = _PLACE.fullmatch(place)
     if not found or place.startswith("-"):
-        raise UsageError(f"{place!r} is not a place to reach by ssh.", hint="Write --device ssh:USER@HOST[:PORT].")
+        raise UsageError(f"{place!r} is not a valid ssh address.", hint="Write --device ssh:USER@HOST[:PORT].")
     shell = SshShell(found["host"].replace("[", "").replace("]", ""), found["port"] or "")
     try:
         shell.connect()
@@ -127,3 +128,6 @@ def open_shell(place: str) -> SshShell:
         shell.close()
         raise
     return shell
+
+
+KIND = build_remote_kind(open_shell, folder=_FOLDER, platform="linux", summary="any Linux that your ssh client reaches")

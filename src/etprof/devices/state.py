@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from etprof.core.run import CpuState
 
-# A line a fact. Android answers through dumpsys, other Linux through sysfs; whoever has neither says nothing.
+# One line for each fact. Android answers through dumpsys, other Linux through sysfs; a system without either is silent.
 SCRIPT = r"""
 for core in /sys/devices/system/cpu/cpu[0-9]*; do
   { read value < $core/cpufreq/scaling_cur_freq && echo "frequency ${core##*/cpu} $value"; } 2>/dev/null
@@ -61,7 +61,7 @@ def parse_state(said: str) -> CpuState:
 
 
 def _throttling(facts: dict[str, list[str]]) -> int | None:
-    """Android's thermal status, or the strongest cooling of the CPU that is in force."""
+    """Android's thermal status, or the highest active cooling state of the CPU."""
     said = _first_number(facts.get("thermal", ()))
     if said is not None:
         return int(said)

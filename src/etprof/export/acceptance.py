@@ -1,10 +1,11 @@
-"""Whether an exported program may be handed out: it has to compute what the eager model computes."""
+"""Whether an exported program is accepted: it has to compute what the eager model computes."""
 
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from etprof.core.errors import ExportError
+from etprof.core.model import Numerics
 from etprof.export.foreign import foreign_code
 from etprof.export.numerics import OutputError, compare_outputs, worst_snr
 from etprof.export.request import ExportRequest
@@ -35,15 +36,15 @@ def refuse_broken(
     floats = [tensor for tensor in reference if tensor.is_floating_point()]
     if floats and not any(bool(tensor.any()) for tensor in floats):
         raise ExportError(
-            f"Every output of the eager model {request.model!r} is zero, so nothing can be said about the export.",
+            f"Every output of the eager model {request.model!r} is zero, so the export cannot be checked.",
             hint="Give it weights (--checkpoint), another --seed, or an initialisation that keeps activations alive.",
         )
     worst = worst_snr(errors)
     if worst < request.floor_db:
         scheme = f", {request.quantization.label}" if request.quantization else ""
         raise ExportError(
-            f"The exported {request.model!r} ({request.precision}{scheme}) computes something else than the eager "
-            f"model: SNR {worst:.1f} dB, and the floor is {request.floor_db:g} dB. Nothing was written.",
+            f"The exported {request.model!r} ({request.precision}{scheme}) does not match the eager model: "
+            f"SNR {worst:.1f} dB, and the floor is {request.floor_db:g} dB. Nothing was written.",
             hint=_broken_hint(request, find_half_snr),
         )
 
@@ -56,7 +57,7 @@ def _broken_hint(request: ExportRequest, find_half_snr: Callable[[], float | Non
         if eager is None:
             return "Values may be too small or too large for fp16: compare with --dtype fp32."
         if eager < request.floor_db:
-            return f"PyTorch itself reaches {eager:.1f} dB in fp16: its values do not fit. Use --dtype fp32."
+            return f"PyTorch itself reaches {eager:.1f} dB in fp16: its values do not fit into fp16. Use --dtype fp32."
         return (
             f"PyTorch itself reaches {eager:.1f} dB in fp16, so the loss is in the lowered program, not in the model. "
             "Use --dtype fp32, or see whether --backend portable computes it."
@@ -64,11 +65,11 @@ def _broken_hint(request: ExportRequest, find_half_snr: Callable[[], float | Non
     return "If this loss is acceptable, lower the floor with --min-snr."
 
 
-def describe_numerics(request: ExportRequest, errors: Sequence[OutputError]) -> dict[str, Any]:
+def describe_numerics(request: ExportRequest, errors: Sequence[OutputError]) -> Numerics:
     worst = worst_snr(errors)
-    return {
-        "reference": "eager PyTorch, fp32, same weights and inputs",
-        "floor_db": request.floor_db,
-        "worst_snr_db": round(worst, 2) if math.isfinite(worst) else None,
-        "outputs": [error.as_json() for error in errors],
-    }
+    return Numerics(
+        reference="eager PyTorch, fp32, same weights and inputs",
+        floor_db=request.floor_db,
+        worst_snr_db=round(worst, 2) if math.isfinite(worst) else None,
+        outputs=tuple(error.describe() for error in errors),
+    )

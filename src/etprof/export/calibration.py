@@ -1,4 +1,4 @@
-"""The inputs a static quantisation is calibrated with: never the one it is judged by."""
+"""The inputs a static quantisation is calibrated with: never the one it is checked with."""
 
 import hashlib
 from collections.abc import Mapping
@@ -41,7 +41,9 @@ def read_samples(folder: Path, model: EagerModel) -> list[Sample]:
     """One sample per file: .npy for a model of one input, .npz with arrays in the order of the inputs for others."""
     files = sorted(p for p in folder.iterdir() if p.suffix in (".npy", ".npz"))
     if not files:
-        raise ExportError(f"{folder} holds no calibration input.", hint="Put .npy or .npz files of the inputs there.")
+        raise ExportError(
+            f"{folder} contains no calibration inputs.", hint="Put .npy or .npz files of the inputs there."
+        )
     return [(_read_sample(path, model.args), model.kwargs) for path in files]
 
 
@@ -68,7 +70,7 @@ def _read_sample(path: Path, like: tuple[Any, ...]) -> tuple[Any, ...]:
     expected = [tuple(leaf.shape) for leaf in leaves]
     if [array.shape for array in arrays] != expected:
         raise ExportError(
-            f"{path} holds arrays of shape {[array.shape for array in arrays]}; the model takes {expected}.",
+            f"{path} contains arrays of shape {[array.shape for array in arrays]}; the model takes {expected}.",
             hint="One array per input, in the order of the inputs, each of the example input's shape.",
         )
     tensors = [torch.from_numpy(array).to(leaf.dtype) for array, leaf in zip(arrays, leaves, strict=True)]

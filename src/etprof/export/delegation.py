@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from etprof.core.model import Delegation, LeftOperator
+
 # Bookkeeping that is neither an operator of the model nor work of its own.
 _NOT_OPERATORS = ("getitem", "executorch_call_delegate", "alloc", "sym_size", "_local_scalar_dense")
 
 
-def describe_delegation(module: Any, refusals: Mapping[str, str], with_a_rule: frozenset[str]) -> dict[str, Any]:
+def describe_delegation(module: Any, refusals: Mapping[str, str], with_a_rule: frozenset[str]) -> Delegation:
     """The `delegation` part of export_meta.json, from the lowered graph before it is emitted.
 
     `refusals` holds the partitioner's own words by node name, `with_a_rule` the operators it considers at all. The
@@ -25,17 +27,14 @@ def describe_delegation(module: Any, refusals: Mapping[str, str], with_a_rule: f
         elif is_operator(node):
             left[operator_name(node), _reason(node, refusals, with_a_rule)] += 1
     total = sum(delegated.values()) + sum(left.values())
-    return {
-        "partitions": partitions,
-        "operators_delegated": sum(delegated.values()),
-        "operators_left": sum(left.values()),
-        "delegated_share": round(sum(delegated.values()) / total, 4) if total else 0.0,
-        "delegated": dict(sorted(delegated.items())),
-        "left": [
-            {"operator": operator, "count": count, "reason": reason}
-            for (operator, reason), count in sorted(left.items())
-        ],
-    }
+    return Delegation(
+        partitions=partitions,
+        operators_delegated=sum(delegated.values()),
+        operators_left=sum(left.values()),
+        delegated_share=round(sum(delegated.values()) / total, 4) if total else 0.0,
+        delegated=dict(sorted(delegated.items())),
+        left=tuple(LeftOperator(operator, count, reason) for (operator, reason), count in sorted(left.items())),
+    )
 
 
 def is_delegate_call(node: Any) -> bool:

@@ -1,24 +1,43 @@
-"""Which packages an export needs, checked against the versions this package itself was declared with."""
+"""Which packages an export needs, checked against the ranges this package itself declares."""
 
-import re
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 from etprof.core.errors import DependencyError
 
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
 RUNTIME = ("torch", "executorch", "torchao")
+# The versions of constraints.txt, recommended for what is built against one torch: any other torchvision, for example,
+# would replace torch, on Linux by a build with gigabytes of CUDA libraries.
+TESTED = {
+    "torch": "2.13.0",
+    "executorch": "1.5.1",
+    "torchao": "0.18.0",
+    "torchvision": "0.28.0",
+    "timm": "1.0.30",
+    "transformers": "5.22.2",
+}
 
 
 @cache
-def pinned_versions() -> dict[str, str]:
-    """Name to version of everything the extras of the installed distribution pin, so that one file holds the pins."""
+def supported_versions() -> "dict[str, SpecifierSet]":
+    """Name to range of everything the installed distribution declares, so that one file holds the ranges."""
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
     try:
         declared = metadata.requires("etprof") or []
     except metadata.PackageNotFoundError as error:
         raise DependencyError("etprof is not installed as a package.", hint="Run: pip install -e .") from error
-    pins = (re.match(r"([A-Za-z0-9_.-]+)==([^;\s]+)\s*;.*extra ==", line) for line in declared)
-    return {pin[1].lower(): pin[2] for pin in pins if pin}
+    ranges: dict[str, SpecifierSet] = {}
+    for requirement in map(Requirement, declared):
+        name = requirement.name.lower()
+        ranges[name] = ranges.get(name, SpecifierSet()) & requirement.specifier
+    return ranges
 
 
 def installed_version(name: str) -> str | None:
@@ -28,16 +47,22 @@ def installed_version(name: str) -> str | None:
         return None
 
 
+def is_supported(name: str, version: str) -> bool:
+    """Whether the version is in the declared range; a package without one is supported in every version."""
+    supported = supported_versions().get(name)
+    return supported is None or supported.contains(version, prereleases=True)
+
+
 def runtime_versions() -> dict[str, str]:
-    """The versions in use of what turns a model into a .pte; a missing or different one stops here."""
-    require_pinned(RUNTIME, "Exporting")
+    """The installed versions of what turns a model into a .pte; a missing or unsupported one is an error."""
+    require_supported(RUNTIME, "Exporting")
     return {name: version for name in RUNTIME if (version := installed_version(name))}
 
 
-def require_pinned(names: Iterable[str], purpose: str) -> None:
-    """Stops where one of these packages is missing or of another version than the pinned one."""
+def require_supported(names: Iterable[str], purpose: str) -> None:
+    """Stops where one of these packages is missing or of a version outside the declared range."""
     found = {name: installed_version(name) for name in names}
-    wrong = [name for name in found if _is_wrong(found[name], pinned_versions().get(name))]
+    wrong = [name for name, version in found.items() if version is None or not is_supported(name, version)]
     if wrong:
         raise DependencyError(
             f"{purpose} needs " + ", ".join(_describe(name, found[name]) for name in wrong) + ".",
@@ -58,18 +83,19 @@ def require_packages(model: str, names: Iterable[str]) -> None:
 
 
 def install_command(names: Iterable[str]) -> str:
-    """The pip command that brings these packages; the pinned ones go with the pinned torch and leave it alone."""
-    return f"pip install {' '.join(_pin(name) for name in names)}"
+    """The shell command that installs these packages: torch first and alone, so that nothing else chooses its build."""
+    wanted = list(names)
+    groups = [name for name in wanted if name == "torch"], [name for name in wanted if name != "torch"]
+    return " && ".join(f"pip install {' '.join(map(_specify, group))}" for group in groups if group)
 
 
-def _pin(name: str) -> str:
-    version = pinned_versions().get(name)
-    return f"{name}=={version}" if version else name
-
-
-def _is_wrong(found: str | None, pinned: str | None) -> bool:
-    return found is None or (pinned is not None and found.split("+")[0] != pinned)
+def _specify(name: str) -> str:
+    """The package as an argument of pip: in the tested version, else in the declared range, else by its name."""
+    if name in TESTED:
+        return f"{name}=={TESTED[name]}"
+    supported = str(supported_versions().get(name, ""))
+    return f'"{name}{supported}"' if supported else name
 
 
 def _describe(name: str, found: str | None) -> str:
-    return f"{_pin(name)} ({'found ' + found if found else 'not installed'})"
+    return f"{name}{supported_versions().get(name, '')} ({'found ' + found if found else 'not installed'})"

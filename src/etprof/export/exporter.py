@@ -1,4 +1,4 @@
-"""Exports one model: the only model-specific step of the workflow, and the place where trust is earned."""
+"""Exports one model, runs the program and compares it with eager PyTorch: the only model-specific step."""
 
 import glob
 import shutil
@@ -11,22 +11,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from etprof.core.digest import file_sha256
 from etprof.core.errors import ExportError
-from etprof.core.model import Artifact
+from etprof.core.layout import etrecord_path, export_debug_path, export_log_path, export_meta_path, graph_path
+from etprof.core.model import Artifact, Calibration, ExportedFile, ModelSource
 from etprof.export import calibration, inputs
 from etprof.export.acceptance import describe_numerics, half_snr, refuse_broken
 from etprof.export.dependencies import installed_version, require_packages, runtime_versions
 from etprof.export.execution import run_program
 from etprof.export.foreign import foreign_code, output_to
-from etprof.export.graph import save_graph
+from etprof.export.graph import build_graph
+from etprof.export.graph_file import save_graph
 from etprof.export.intermediates import save_intermediates
 from etprof.export.lowering import Lowered, Progress, lower
 from etprof.export.machine_paths import without_machine_paths
-from etprof.export.meta import artifact_of, build_meta, find_reusable, meta_path, save_meta
+from etprof.export.meta import build_meta, find_reusable, save_meta
+from etprof.export.model_entry import MODELS_FOLDER, PROGRAM, ModelEntry
 from etprof.export.numerics import compare_outputs
 from etprof.export.provenance import share_provenance
-from etprof.export.registry import ModelEntry, find_model, find_models_dir
-from etprof.export.request import ExportRequest, Quantization, content_digest
+from etprof.export.registry import find_model, find_models_dir
+from etprof.export.request import ExportRequest, Quantization
 from etprof.export.source import EagerModel, build_model, seeded
 from etprof.export.wheel_models import source_digest
 
@@ -56,16 +60,12 @@ def _export_logged(request: ExportRequest, versions: Mapping[str, str], progress
         return _export(request, versions, progress)
     except ExportError as error:
         traceback.print_exc()
-        error.hint = error.hint or f"The log has the details: {_log_path(request)}"
+        error.hint = error.hint or f"The log has the details: {export_log_path(request.pte)}"
         raise
 
 
 def _ignore(stage: str) -> None:
     pass
-
-
-def _log_path(request: ExportRequest) -> Path:
-    return request.folder / f"{request.stem}.export.log"
 
 
 @contextmanager
@@ -79,36 +79,36 @@ def _published_log(request: ExportRequest) -> Iterator[Path]:
         finally:
             if request.folder.is_dir() and log.stat().st_size:
                 text = log.read_text(encoding="utf-8", errors="replace")
-                _log_path(request).write_text(without_machine_paths(text), encoding="utf-8")
+                export_log_path(request.pte).write_text(without_machine_paths(text), encoding="utf-8")
 
 
 def _export(request: ExportRequest, versions: Mapping[str, str | None], progress: Progress) -> Artifact:
     entry = find_model(request.model, find_models_dir(request.models_dir))
     require_packages(entry.name, entry.requires)
     versions = {**versions, **{name: installed_version(name) for name in entry.requires}}
-    if entry.problem and entry.origin == "models folder":
-        raise ExportError(entry.problem, hint=f"Repair {entry.location}, then see: etprof models")
-    source = {"origin": entry.origin, "location": entry.location, "sha256": source_digest(entry)}
-    if not request.force and not request.debug and (found := find_reusable(request, source["sha256"], versions)):
+    if entry.problem and entry.origin in (MODELS_FOLDER, PROGRAM):
+        raise ExportError(entry.problem, hint=f"Fix {entry.location}, then run: etprof models list")
+    source = ModelSource(entry.origin, entry.location, source_digest(entry))
+    if not request.force and not request.debug and (found := find_reusable(request, source.sha256, versions)):
         return found
     request.folder.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{request.stem}.partial-", dir=request.folder))
     try:
         facts = _export_into(partial, entry, request, progress)
-        meta = build_meta(request, {"model_source": source, "versions": dict(versions), **facts})
-        save_meta(meta, meta_path(request, partial))
+        meta = build_meta(request, model_source=source, versions=dict(versions), **facts)
+        save_meta(partial / request.pte.name, meta)
         _publish(partial, request)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return artifact_of(request.folder, meta, meta_path(request, request.folder))
+    return Artifact(request.pte, meta)
 
 
 def _publish(partial: Path, request: ExportRequest) -> None:
     """Moves the finished files into place, the meta file last: what it describes is there when it appears."""
-    final_meta = meta_path(request, request.folder)
+    final_meta = export_meta_path(request.pte)
     final_meta.unlink(missing_ok=True)
     for stale in request.folder.glob(f"{glob.escape(request.stem)}.*"):
-        if stale != _log_path(request):
+        if stale != export_log_path(request.pte):
             shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
     for path in sorted(partial.iterdir(), key=lambda p: p.name == final_meta.name):
         path.replace(request.folder / path.name)
@@ -128,18 +128,19 @@ def _export_into(folder: Path, entry: ModelEntry, request: ExportRequest, progre
         with seeded(request.seed), share_provenance():
             lowered = lower(replace(model, args=args, kwargs=kwargs), request, samples, progress)
         tensors = inputs.flatten(args, kwargs, lowered.captured)
-        files = _save_program(folder, request, lowered)
+        pte = folder / request.pte.name
+        files = _save_program(pte, request, lowered)
         progress("checking")
         with foreign_code("Running the exported program"):
-            outputs = run_program(folder / files["pte"]["file"], tensors)
+            outputs = run_program(pte, tensors)
         errors = compare_outputs(reference, outputs)
         refuse_broken(request, reference, errors, partial(half_snr, model, args, kwargs, reference))
     return {
-        "weights": dict(model.weights),
+        "weights": model.weights,
         "calibration": calibrated,
-        "inputs": inputs.save(tensors, folder, request.stem),
+        "inputs": inputs.save(tensors, pte),
         "inputs_replaced_by_random": model.inputs_varied,
-        "outputs": [inputs.describe(output) for output in outputs],
+        "outputs": tuple(inputs.describe(output) for output in outputs),
         **files,
         "delegation": lowered.delegation,
         "numerics": describe_numerics(request, errors),
@@ -147,7 +148,7 @@ def _export_into(folder: Path, entry: ModelEntry, request: ExportRequest, progre
 
 
 def _eager_outputs(model: EagerModel, args: Any, kwargs: Any) -> list[Any]:
-    """What the model computes in fp32 from the very values the program will be fed with."""
+    """What the model computes in fp32 from the same values that the program is given."""
     import torch
     from torch.utils import _pytree as pytree
 
@@ -157,7 +158,7 @@ def _eager_outputs(model: EagerModel, args: Any, kwargs: Any) -> list[Any]:
     return [leaf.clone() for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
 
 
-def _calibration(model: EagerModel, request: ExportRequest) -> tuple[list[calibration.Sample], dict[str, Any] | None]:
+def _calibration(model: EagerModel, request: ExportRequest) -> tuple[list[calibration.Sample], Calibration | None]:
     quantization = request.quantization
     if quantization is None or quantization.scheme != "static":
         return ([(model.args, model.kwargs)] if quantization else []), None
@@ -166,25 +167,22 @@ def _calibration(model: EagerModel, request: ExportRequest) -> tuple[list[calibr
             samples, source = calibration.read_samples(quantization.calibration, model), str(quantization.calibration)
         else:
             samples, source = calibration.draw_samples(model, quantization.calibration, request.seed)
-    return samples, {"count": len(samples), "source": source, "sha256": calibration.digest(samples)}
+    return samples, Calibration(len(samples), source, calibration.digest(samples))
 
 
-def _save_program(folder: Path, request: ExportRequest, lowered: Lowered) -> dict[str, Any]:
-    pte = folder / f"{request.stem}.pte"
+def _save_program(pte: Path, request: ExportRequest, lowered: Lowered) -> dict[str, ExportedFile | None]:
     pte.write_bytes(lowered.program.buffer)
-    etrecord = folder / f"{request.stem}.pte.etrecord"
-    lowered.program.get_etrecord().save(str(etrecord))
-    graph = folder / f"{request.stem}.graph.json"
+    lowered.program.get_etrecord().save(str(etrecord_path(pte)))
     if request.save_graph:
-        save_graph(graph, request.model, lowered)
+        save_graph(graph_path(pte), build_graph(request.model, lowered))
     if request.debug:
-        save_intermediates(folder / f"{request.stem}.debug", lowered)
+        save_intermediates(export_debug_path(pte), lowered)
     return {
         "pte": _describe_file(pte),
-        "etrecord": _describe_file(etrecord),
-        "graph": _describe_file(graph) if request.save_graph else None,
+        "etrecord": _describe_file(etrecord_path(pte)),
+        "graph": _describe_file(graph_path(pte)) if request.save_graph else None,
     }
 
 
-def _describe_file(path: Path) -> dict[str, Any]:
-    return {"file": path.name, "bytes": path.stat().st_size, "sha256": content_digest(path)}
+def _describe_file(path: Path) -> ExportedFile:
+    return ExportedFile(path.name, path.stat().st_size, file_sha256(path))

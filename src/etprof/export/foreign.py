@@ -1,4 +1,4 @@
-"""The border to code that is not ours: its output goes to a log file, its failures become one sentence."""
+"""Code that is not ours: its output goes to a log file, its failures become one sentence."""
 
 import logging
 import os

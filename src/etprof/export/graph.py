@@ -1,66 +1,53 @@
-"""graph.json: the XNNPACK nodes of each partition, and the way from each of them back to the model."""
+"""The graph of an export: the XNNPACK nodes of each partition, and the way from each of them back to the model."""
 
-import json
 import math
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
+from etprof.core.graph import GraphNode, ModelGraph, TensorSpec
 from etprof.export.delegation import is_delegate_call, is_operator
 from etprof.export.lowering import Lowered
 
-# 1  first version
-SCHEMA_VERSION = 1
 # What XNNPACK's serialiser writes into the slots of inputs a node does not have.
 _NO_VALUE = 2**32 - 1
 _OUTPUTS = ("output_id", "output_value_id", "output_index_id", *(f"output{i}_id" for i in range(1, 5)))
 
 
-def save_graph(path: Path, model: str, lowered: Lowered) -> None:
-    path.write_text(json.dumps(build_graph(model, lowered), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def build_graph(model: str, lowered: Lowered) -> dict[str, Any]:
+def build_graph(model: str, lowered: Lowered) -> ModelGraph:
     """Partitions in the order in which their delegate calls execute, and beside them the operators left out."""
     module = lowered.edge.exported_program().graph_module
     calls = [getattr(module, node.args[0].target) for node in module.graph.nodes if is_delegate_call(node)]
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "model": model,
-        "partitions": [_partition(index, call, lowered) for index, call in enumerate(calls)],
-        "undelegated": _undelegated(lowered),
-    }
+    return ModelGraph(model, tuple(_partition(call, lowered) for call in calls), _undelegated(lowered))
 
 
-def _partition(index: int, call: Any, lowered: Lowered) -> dict[str, Any]:
+def _partition(call: Any, lowered: Lowered) -> tuple[GraphNode, ...]:
     graph = lowered.observed.graphs[bytes(call.processed_bytes)]
     origins: dict[int, list[Any]] = defaultdict(list)
     for node in call.original_module.graph.nodes:
         if is_operator(node):
             origins[node.meta.get("debug_handle", 0)].append(node)
     values = {value.id_out: value for value in map(_tensor_value, graph.xvalues)}
-    nodes = [_node(i, xnode, values, origins[xnode.debug_handle]) for i, xnode in enumerate(graph.xnodes)]
-    return {"index": index, "nodes": nodes}
+    return tuple(_node(i, xnode, values, origins[xnode.debug_handle]) for i, xnode in enumerate(graph.xnodes))
 
 
-def _node(index: int, xnode: Any, values: dict[int, Any], origins: list[Any]) -> dict[str, Any]:
+def _node(index: int, xnode: Any, values: dict[int, Any], origins: list[Any]) -> GraphNode:
     union = xnode.xnode_union
     limits = xnode.output_min_max
     ids = [(name, value) for name, value in vars(union).items() if name.endswith("_id") and value != _NO_VALUE]
     main = next((node for node in origins if "quantize_per" not in node.name), origins[0] if origins else None)
-    return {
-        "index": index,
-        "type": type(union).__name__,
-        "debug_handle": xnode.debug_handle,
-        "perm": [int(axis) for axis in getattr(union, "perm", ())],
-        "output_min": _limit(limits.output_min) if limits else None,
-        "output_max": _limit(limits.output_max) if limits else None,
-        "inputs": [_describe(values[value]) for name, value in ids if name not in _OUTPUTS and value in values],
-        "outputs": [_describe(values[value]) for name, value in ids if name in _OUTPUTS and value in values],
-        "edge_nodes": [node.name for node in origins],
-        "module_path": module_path(main) if main else "",
-        "source": _source(main) if main else "",
-    }
+    return GraphNode(
+        index=index,
+        type=type(union).__name__,
+        debug_handle=xnode.debug_handle,
+        perm=tuple(int(axis) for axis in getattr(union, "perm", ())),
+        output_min=_limit(limits.output_min) if limits else None,
+        output_max=_limit(limits.output_max) if limits else None,
+        inputs=tuple(_describe(values[value]) for name, value in ids if name not in _OUTPUTS and value in values),
+        outputs=tuple(_describe(values[value]) for name, value in ids if name in _OUTPUTS and value in values),
+        edge_nodes=tuple(node.name for node in origins),
+        module_path=module_path(main) if main else "",
+        source=_source(main) if main else "",
+    )
 
 
 def _tensor_value(xvalue: Any) -> Any:
@@ -68,13 +55,13 @@ def _tensor_value(xvalue: Any) -> Any:
     return getattr(union, "tensor_value", union)
 
 
-def _describe(value: Any) -> dict[str, Any]:
-    return {
-        "id": value.id_out,
-        "shape": list(value.dims),
-        "dtype": value.datatype.name.removeprefix("xnn_datatype_"),
-        "constant": value.constant_buffer_idx != 0,
-    }
+def _describe(value: Any) -> TensorSpec:
+    return TensorSpec(
+        shape=tuple(value.dims),
+        dtype=value.datatype.name.removeprefix("xnn_datatype_"),
+        constant=value.constant_buffer_idx != 0,
+        id=value.id_out,
+    )
 
 
 def _limit(value: float | str) -> float | None:
@@ -83,19 +70,19 @@ def _limit(value: float | str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _undelegated(lowered: Lowered) -> list[dict[str, Any]]:
+def _undelegated(lowered: Lowered) -> tuple[GraphNode, ...]:
     """The portable operators in execution order, under the names the runtime calls them by."""
     nodes = [n for n in lowered.program.exported_program().graph_module.graph.nodes if _is_kernel_call(n)]
-    return [
-        {
-            "index": index,
-            "operator": node.target.name(),
-            "edge_node": node.name,
-            "module_path": module_path(node),
-            "outputs": [_describe_output(value) for value in _values_of(node)],
-        }
+    return tuple(
+        GraphNode(
+            index=index,
+            type=node.target.name(),
+            edge_nodes=(node.name,),
+            module_path=module_path(node),
+            outputs=tuple(_describe_output(value) for value in _values_of(node)),
+        )
         for index, node in enumerate(nodes)
-    ]
+    )
 
 
 def _is_kernel_call(node: Any) -> bool:
@@ -108,8 +95,8 @@ def _values_of(node: Any) -> list[Any]:
     return [each for each in values if hasattr(each, "shape")]
 
 
-def _describe_output(value: Any) -> dict[str, Any]:
-    return {"shape": [int(size) for size in value.shape], "dtype": str(value.dtype).removeprefix("torch.")}
+def _describe_output(value: Any) -> TensorSpec:
+    return TensorSpec(tuple(int(size) for size in value.shape), str(value.dtype).removeprefix("torch."))
 
 
 def module_path(node: Any) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from etprof.core.errors import ExportError
+from etprof.core.layout import input_path
+from etprof.core.model import InputFile, TensorInfo
 
 
 def cast(tree: Any, dtype: Any) -> Any:
@@ -51,25 +53,26 @@ def flatten(args: tuple[Any, ...], kwargs: Mapping[str, Any], exported: Any) -> 
     for index, leaf in enumerate(leaves):
         if not isinstance(leaf, torch.Tensor):
             raise ExportError(
-                f"Input {index} of the model is a {type(leaf).__name__}, and a runner feeds tensors only.",
+                f"Input {index} of the model is of type {type(leaf).__name__}; a runner takes tensors only.",
                 hint="Fix the value inside get_eager_model(), or pass it as a tensor.",
             )
     return leaves
 
 
-def save(tensors: Sequence[Any], folder: Path, stem: str) -> list[dict[str, Any]]:
-    """Writes one file of little-endian bytes per input and returns what export_meta.json says about them."""
-    return [_save_one(tensor, folder / f"{stem}.input_{index}.bin") for index, tensor in enumerate(tensors)]
+def save(tensors: Sequence[Any], pte: Path) -> tuple[InputFile, ...]:
+    """Writes one file of little-endian bytes per input, beside the program."""
+    return tuple(_save_one(tensor, input_path(pte, index)) for index, tensor in enumerate(tensors))
 
 
-def _save_one(tensor: Any, path: Path) -> dict[str, Any]:
+def _save_one(tensor: Any, path: Path) -> InputFile:
     content = tensor_bytes(tensor)
     path.write_bytes(content)
-    return {"file": path.name, **describe(tensor), "sha256": hashlib.sha256(content).hexdigest()}
+    info = describe(tensor)
+    return InputFile(info.shape, info.dtype, file=path.name, sha256=hashlib.sha256(content).hexdigest())
 
 
-def describe(tensor: Any) -> dict[str, Any]:
-    return {"shape": list(tensor.shape), "dtype": str(tensor.dtype).removeprefix("torch.")}
+def describe(tensor: Any) -> TensorInfo:
+    return TensorInfo(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
 
 
 def tensor_bytes(tensor: Any) -> bytes:

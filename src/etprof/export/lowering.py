@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from unittest import mock
 
+from etprof.core.model import Delegation
 from etprof.export.calibration import Sample
 from etprof.export.delegation import describe_delegation
 from etprof.export.foreign import foreign_code
 from etprof.export.machine_paths import shorten_stack_traces
+from etprof.export.patching import replaced
 from etprof.export.quantize import quantize_graph, quantize_linear_layers
 from etprof.export.request import ExportRequest
 from etprof.export.source import EagerModel
@@ -31,7 +32,7 @@ class Lowered:
     edge: Any
     program: Any
     observed: Observed
-    delegation: dict[str, Any]
+    delegation: Delegation
 
 
 def lower(model: EagerModel, request: ExportRequest, samples: list[Sample], progress: Progress) -> Lowered:
@@ -119,7 +120,8 @@ def observe() -> Iterator[Observed]:
         seen.graphs[bytes(blob)] = graph
         return blob
 
-    listening = mock.patch.object(WhyNoPartition, "__call__", listen)
-    keeping = mock.patch.object(xnnpack_preprocess, "serialize_xnnpack_binary", keep)
+    # The partitioner's reasons go to a log only, and the graph behind a delegate's bytes is dropped.
+    listening = replaced(WhyNoPartition, "__call__", listen)
+    keeping = replaced(xnnpack_preprocess, "serialize_xnnpack_binary", keep)
     with listening, keeping:
         yield seen

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from etprof.core.errors import UnknownNameError
+from etprof.export.model_entry import MODELS_FOLDER
 from etprof.export.registry import find_models_dir, list_models
 from etprof.export.request import ExportRequest, Quantization
 
@@ -24,10 +25,10 @@ SCHEMES_BY_LABEL = {
 
 
 def ready_models(models_dir: Path | None) -> list[str]:
-    """The models of the folder that can be exported here, or the wheel's where there is no folder."""
+    """The models of the folder that can be exported here, or those that are shipped where there is no folder."""
     folder = find_models_dir(models_dir)
     ready = [entry for entry in list_models(folder) if not entry.problem]
-    local = [entry.name for entry in ready if entry.origin == "models folder"]
+    local = [entry.name for entry in ready if entry.origin == MODELS_FOLDER]
     return local if folder else [entry.name for entry in ready]
 
 
@@ -38,7 +39,7 @@ def build_matrix(
     for label in schemes:
         if label not in SCHEMES_BY_LABEL:
             known = list(SCHEMES_BY_LABEL)
-            raise UnknownNameError("scheme", label, known, hint=f"Known are {', '.join(known)}.")
+            raise UnknownNameError("scheme", label, known, hint=f"Known: {', '.join(known)}.")
     requests = []
     for model in models:
         one = replace(like, model=model)

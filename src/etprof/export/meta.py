@@ -2,82 +2,103 @@
 
 import json
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import etprof
-from etprof.core.model import Artifact
-from etprof.export.request import ExportRequest, content_digest
+from etprof.core.digest import file_sha256
+from etprof.core.errors import StoreError
+from etprof.core.layout import export_meta_path
+from etprof.core.model import Artifact, ExportMeta
+from etprof.export.request import ExportRequest
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 # 1  first version
 SCHEMA_VERSION = 1
 
 
-def meta_path(request: ExportRequest, folder: Path) -> Path:
-    return folder / f"{request.stem}.export_meta.json"
+@cache
+def _adapter() -> "TypeAdapter[ExportMeta]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(ExportMeta)
 
 
-def build_meta(request: ExportRequest, facts: Mapping[str, Any]) -> dict[str, Any]:
-    quantization = request.settings()["quantization"]
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "model": request.model,
-        "backend": request.backend,
-        "dtype": request.dtype,
-        "precision": request.precision,
-        "quantization": quantization,
-        "seed": request.seed,
-        "etprof_version": etprof.__version__,
-        "created_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+def build_meta(request: ExportRequest, **facts: Any) -> ExportMeta:
+    settings = request.settings()
+    return ExportMeta(
+        model=request.model,
+        backend=request.backend,
+        dtype=request.dtype,
+        precision=request.precision,
+        quantization=settings["quantization"],
+        seed=request.seed,
+        etprof_version=etprof.__version__,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        settings=settings,
         **facts,
-        "settings": dict(request.settings()),
-    }
+    )
 
 
-def save_meta(meta: Mapping[str, Any], path: Path) -> None:
-    path.write_text(json.dumps(meta, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+def save_meta(pte: Path, meta: ExportMeta) -> None:
+    content = {"schema_version": SCHEMA_VERSION, **_adapter().dump_python(meta, mode="json")}
+    content["weights"] = {key: value for key, value in content["weights"].items() if value is not None}
+    export_meta_path(pte).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def load_meta(pte: Path) -> ExportMeta | None:
+    """What is known about the export of this .pte; None where there is no meta file beside it."""
+    from pydantic import ValidationError
+
+    path = export_meta_path(pte)
+    hint = "Export the model again: etprof export MODEL --force"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}.", hint=hint) from error
+    except ValueError as error:
+        raise StoreError(f"{path} is not valid JSON: {error}.", hint=hint) from error
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if version != SCHEMA_VERSION:
+        raise StoreError(f"{path} has schema version {version}; this etprof reads version {SCHEMA_VERSION}.", hint=hint)
+    try:
+        return _adapter().validate_python(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise StoreError(f"{path} is not a valid export meta file: {where}: {first['msg']}.", hint=hint) from error
 
 
 def find_reusable(request: ExportRequest, source_sha256: str, versions: Mapping[str, str | None]) -> Artifact | None:
     """The artifact in the folder, when it is what this request would make: same settings, code, versions and bytes."""
-    path = meta_path(request, request.folder)
     try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        meta = load_meta(request.pte)
+    except StoreError:
+        # Whatever it is, the new export takes its place.
         return None
-    try:
-        same = (
-            meta["schema_version"] == SCHEMA_VERSION
-            and meta["etprof_version"] == etprof.__version__
-            and meta["settings"] == dict(request.settings())
-            and meta["model_source"]["sha256"] == source_sha256
-            and meta["versions"] == dict(versions)
-            and (meta["graph"] is not None or not request.save_graph)
-        )
-        if not same or not _is_intact(request.folder, meta) or not _is_good_enough(request, meta):
-            return None
-    except (KeyError, TypeError):
+    if meta is None:
         return None
-    return artifact_of(request.folder, meta, path, reused=True)
-
-
-def _is_intact(folder: Path, meta: Mapping[str, Any]) -> bool:
-    files = [meta["pte"], *meta["inputs"], *([meta["graph"]] if meta.get("graph") else []), meta["etrecord"]]
-    return all((folder / f["file"]).is_file() and content_digest(folder / f["file"]) == f["sha256"] for f in files)
-
-
-def _is_good_enough(request: ExportRequest, meta: Mapping[str, Any]) -> bool:
-    worst = meta["numerics"]["worst_snr_db"]
-    return worst is None or worst >= request.floor_db
-
-
-def artifact_of(folder: Path, meta: Mapping[str, Any], path: Path, *, reused: bool = False) -> Artifact:
-    return Artifact(
-        pte=folder / meta["pte"]["file"],
-        etrecord=folder / meta["etrecord"]["file"],
-        meta_path=path,
-        inputs=tuple(folder / each["file"] for each in meta["inputs"]),
-        meta=meta,
-        reused=reused,
+    same = (
+        meta.etprof_version == etprof.__version__
+        and dict(meta.settings) == dict(request.settings())
+        # Code without a digest may be other code by now.
+        and meta.model_source.sha256 == source_sha256 != ""
+        and dict(meta.versions) == dict(versions)
+        and (meta.graph is not None or not request.save_graph)
     )
+    worst = meta.numerics.worst_snr_db
+    is_good_enough = worst is None or worst >= request.floor_db
+    return Artifact(request.pte, meta, reused=True) if same and is_good_enough and _is_intact(request, meta) else None
+
+
+def _is_intact(request: ExportRequest, meta: ExportMeta) -> bool:
+    digests = {each.file: each.sha256 for each in (meta.pte, meta.etrecord, meta.graph) if each}
+    digests |= {each.file: each.sha256 for each in meta.inputs}
+    paths = {request.folder / name: digest for name, digest in digests.items()}
+    return all(path.is_file() and file_sha256(path) == digest for path, digest in paths.items())

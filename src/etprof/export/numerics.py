@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from etprof.core.errors import ExportError
+from etprof.core.model import OutputNumerics
 
 
 @dataclass(frozen=True)
@@ -17,19 +18,19 @@ class OutputError:
     cosine: float
     max_abs_error: float
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "output": self.index,
-            "snr_db": round(self.snr_db, 2) if math.isfinite(self.snr_db) else None,
-            "exact": self.snr_db == math.inf,
-            "cosine": round(self.cosine, 9),
-            "max_abs_error": self.max_abs_error,
-        }
+    def describe(self) -> OutputNumerics:
+        return OutputNumerics(
+            output=self.index,
+            snr_db=round(self.snr_db, 2) if math.isfinite(self.snr_db) else None,
+            exact=self.snr_db == math.inf,
+            cosine=round(self.cosine, 9),
+            max_abs_error=self.max_abs_error,
+        )
 
 
 def compare_outputs(reference: Sequence[Any], actual: Sequence[Any]) -> list[OutputError]:
     if len(reference) != len(actual):
-        raise ExportError(f"The exported program gives {len(actual)} outputs, the eager model {len(reference)}.")
+        raise ExportError(f"The exported program has {len(actual)} outputs, the eager model {len(reference)}.")
     return [compare(i, expected, got) for i, (expected, got) in enumerate(zip(reference, actual, strict=True))]
 
 
@@ -40,7 +41,7 @@ def compare(index: int, expected: Any, got: Any) -> OutputError:
         )
     signal, other = expected.double().flatten(), got.double().flatten()
     if not bool(signal.isfinite().all()):
-        raise ExportError(f"Output {index} of the eager model is not finite: there is nothing to compare with.")
+        raise ExportError(f"Output {index} of the eager model is not finite, so there is nothing to compare with.")
     if not bool(other.isfinite().all()):
         raise ExportError(f"Output {index} of the exported program is not finite.")
     noise = float((signal - other).square().sum())

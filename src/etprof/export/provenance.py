@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from unittest import mock
+
+from etprof.export.patching import replaced
 
 
 @contextmanager
@@ -13,10 +14,15 @@ def share_provenance() -> Iterator[None]:
     torch copies a node's record, which every pass makes longer, whenever it makes a node from that one. Nothing changes
     a record once it is made, so the copy may be the record itself. `bench/export.py` measures the difference.
     """
-    from torch.fx.traceback import NodeSource
+    import torch.fx.traceback
 
     def share(self: Any, _: dict[int, Any]) -> Any:
         return self
 
-    with mock.patch.object(NodeSource, "__deepcopy__", share, create=True):
+    record = getattr(torch.fx.traceback, "NodeSource", None)
+    if record is None:
+        # A torch without it has nothing to copy.
+        yield
+        return
+    with replaced(record, "__deepcopy__", share, added=True):
         yield

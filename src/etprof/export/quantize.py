@@ -43,5 +43,5 @@ def quantize_graph(graph_module: Any, quantization: Quantization, samples: Itera
         prepared(*args, **kwargs)
     converted = convert_pt2e(prepared)
     if not any("quantize_per" in str(node.target) for node in converted.graph.nodes):
-        raise ExportError(f"Nothing in the model can be quantised {quantization.label}.", hint=_HINT)
+        raise ExportError(f"Nothing in the model can be quantised with {quantization.label}.", hint=_HINT)
     return converted

@@ -1,46 +1,33 @@
-"""Which models can be exported: those of a models folder, and the examples that ship with ExecuTorch."""
+"""Which models can be exported: those of a models folder or a program, our own, and ExecuTorch's examples."""
 
 import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from etprof.core.errors import ExportError, UnknownNameError, UsageError
-from etprof.export.dependencies import missing_packages
+from etprof.export.dependencies import RUNTIME, install_command, missing_packages
 from etprof.export.foreign import foreign_code
+from etprof.export.model_entry import MODELS_FOLDER, PROGRAM, ModelEntry
+from etprof.export.shipped_models import shipped_models
 
 DEFAULT_MODELS_DIR = Path("model_profiling/models")
 
-
-@dataclass(frozen=True)
-class ModelEntry:
-    """One model that has a name. `problem` says why it cannot be exported here; it is empty when it can.
-
-    `is_offered` is false for examples of the wheel that are known to want weights or packages of their own.
-    """
-
-    name: str
-    origin: str
-    location: str
-    requires: tuple[str, ...] = ()
-    description: str = ""
-    problem: str = ""
-    model_class: Any = None
-    source_sha256: str = ""
-    is_offered: bool = True
-
-
-# Filled by the model folders while they are imported.
+# What programs have registered; while a model folder is imported, its models stand behind them.
 _registrations: list[ModelEntry] = []
 
 
 def register_model(name: str, model_class: Any, *, requires: Iterable[str] = (), description: str = "") -> None:
-    """Called by a model folder: gives its class a name, and says which packages it needs beside torch."""
-    entry = ModelEntry(name, "models folder", "", tuple(requires), description, model_class=model_class)
+    """Gives a class a name to be exported by, and says which packages it needs beside torch.
+
+    A model folder calls it for its own class. Called by a program, it holds for that program, and the latest counts.
+    """
+    location = f"{model_class.__module__}.{model_class.__qualname__}"
+    entry = ModelEntry(name, PROGRAM, location, tuple(requires), description, model_class=model_class)
     _registrations.append(entry)
 
 
@@ -49,18 +36,17 @@ def find_models_dir(given: Path | None) -> Path | None:
     if given is None:
         return DEFAULT_MODELS_DIR if DEFAULT_MODELS_DIR.is_dir() else None
     if not given.is_dir():
-        raise UsageError(f"There is no models folder {given}.", hint="Write one with: etprof models new NAME")
+        raise UsageError(f"There is no models folder {given}.", hint="Create one with: etprof models new NAME")
     return given
 
 
 def list_models(models_dir: Path | None) -> list[ModelEntry]:
-    """Every known model; folders come first, and a folder never takes the place of an ExecuTorch example."""
-    from etprof.export.wheel_models import wheel_models
-
-    shipped = wheel_models()
+    """Every known model; a program's and a folder's come first, and never take the place of one that is shipped."""
+    shipped = shipped_models()
     taken = {entry.name for entry in shipped}
     local: list[ModelEntry] = []
-    for entry in _folder_models(models_dir):
+    own = {entry.name: entry for entry in _registrations}
+    for entry in (*own.values(), *_folder_models(models_dir)):
         clash = f"The name {entry.name!r} is taken by another model." if entry.name in taken else ""
         local.append(replace(entry, problem=entry.problem or clash))
         taken.add(entry.name)
@@ -72,12 +58,22 @@ def find_model(name: str, models_dir: Path | None) -> ModelEntry:
     named = [entry for entry in entries if entry.name == name]
     if not named:
         names = [entry.name for entry in entries if not entry.problem]
-        raise UnknownNameError("model", name, names, hint="List them with: etprof models")
+        raise UnknownNameError("model", name, names, hint="List them with: etprof models list")
     return named[0]
 
 
+def describe_status(entry: ModelEntry) -> str:
+    """Ready, or what to do about it."""
+    missing = _missing_packages(entry)
+    return f"run: {install_command(missing)}" if missing else entry.problem or "ready"
+
+
+def _missing_packages(entry: ModelEntry) -> tuple[str, ...]:
+    return missing_packages((*RUNTIME, *entry.requires))
+
+
 def _with_missing_packages(entry: ModelEntry) -> ModelEntry:
-    missing = missing_packages(entry.requires)
+    missing = _missing_packages(entry)
     return entry if entry.problem or not missing else replace(entry, problem=f"needs {' and '.join(missing)}")
 
 
@@ -94,7 +90,7 @@ def _read_folder(folder: Path) -> list[ModelEntry]:
         with foreign_code(f"Importing {folder}"):
             _import_folder(folder)
         found = _registrations[start:]
-        problem = "" if found else f"{folder}/model.py never calls register_model."
+        problem = "" if found else f"{folder}/model.py does not call register_model."
     except ExportError as error:
         found, problem = [], error.message
     finally:
@@ -102,8 +98,8 @@ def _read_folder(folder: Path) -> list[ModelEntry]:
     digest = _digest_of(folder)
     location = folder.as_posix()
     if problem:
-        return [ModelEntry(folder.name, "models folder", location, problem=problem, source_sha256=digest)]
-    return [replace(entry, location=location, source_sha256=digest) for entry in found]
+        return [ModelEntry(folder.name, MODELS_FOLDER, location, problem=problem, source_sha256=digest)]
+    return [replace(entry, origin=MODELS_FOLDER, location=location, source_sha256=digest) for entry in found]
 
 
 def _import_folder(folder: Path) -> ModuleType:

@@ -1,11 +1,11 @@
 """What a user asks of an export, checked before any time is spent."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from etprof.core.digest import content_sha256
 from etprof.core.errors import UnknownNameError, UsageError
 
 BACKENDS = ("xnnpack", "portable")
@@ -41,7 +41,7 @@ class Quantization:
             )
         if self.group_size and not (linear and self.weight_bits == 4):
             raise UsageError(
-                "A group size goes with 4-bit weights of linear layers only.",
+                "A group size applies to 4-bit weights of linear layers only.",
                 hint="Use: --quant-scheme linear-dynamic --weight-bits 4 --group-size 32",
             )
         if self.granularity == "per_tensor" and self.scheme != "static":
@@ -81,8 +81,8 @@ class ExportRequest:
         _known("dtype", self.dtype, DTYPES)
         if self.quantization and self.dtype != "fp32":
             raise UsageError(
-                "A quantised model keeps fp32 where it is not quantised; fp16 and --quantize do not go together.",
-                hint="Leave out --dtype, or leave out --quantize.",
+                "A quantised model keeps fp32 where it is not quantised; fp16 and --quantize are mutually exclusive.",
+                hint="Omit --dtype or --quantize.",
             )
         if self.quantization and self.backend != "xnnpack":
             raise UsageError("Quantised models run on XNNPACK only.", hint="Use: --backend xnnpack --quantize")
@@ -99,7 +99,7 @@ class ExportRequest:
 
     @property
     def precision(self) -> str:
-        """What stands in file names: fp32, fp16, q8 or q4."""
+        """The part of file names: fp32, fp16, q8 or q4."""
         return f"q{self.quantization.weight_bits}" if self.quantization else self.dtype
 
     @property
@@ -111,6 +111,10 @@ class ExportRequest:
         return self.outdir or Path(f"out_{self.model}") / "artifacts"
 
     @property
+    def pte(self) -> Path:
+        return self.folder / f"{self.stem}.pte"
+
+    @property
     def floor_db(self) -> float:
         return SNR_FLOORS_DB[self.precision] if self.min_snr_db is None else self.min_snr_db
 
@@ -118,27 +122,17 @@ class ExportRequest:
         """What decides the content of the .pte, as JSON: two exports with equal settings are the same export."""
         quantization = asdict(self.quantization) if self.quantization else None
         if quantization and isinstance(quantization["calibration"], Path):
-            quantization["calibration"] = content_digest(quantization["calibration"])
+            quantization["calibration"] = content_sha256(quantization["calibration"])
         return {
             "model": self.model,
             "backend": self.backend,
             "dtype": self.dtype,
             "quantization": quantization,
             "seed": self.seed,
-            "checkpoint": content_digest(self.checkpoint) if self.checkpoint else None,
+            "checkpoint": content_sha256(self.checkpoint) if self.checkpoint else None,
         }
-
-
-def content_digest(path: Path) -> str:
-    """The digest of a file, or of all files in a folder with their names."""
-    if path.is_file():
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    digest = hashlib.sha256()
-    for each in sorted(p for p in path.iterdir() if p.is_file()):
-        digest.update(f"{each.name} {content_digest(each)}\n".encode())
-    return digest.hexdigest()
 
 
 def _known(kind: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
-        raise UnknownNameError(kind, name, known, hint=f"Known are {', '.join(known)}.")
+        raise UnknownNameError(kind, name, known, hint=f"Known: {', '.join(known)}.")

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from etprof.core.errors import UsageError
-from etprof.export.wheel_models import wheel_models
+from etprof.export.shipped_models import shipped_models
 
 _INIT = '"""{title}."""\n'
 _MODEL = '''"""{title}: replace the network and the inputs by your own, then run `etprof export {name}`."""
@@ -22,7 +22,7 @@ class {title}(EagerModelBase):
         return nn.Sequential(nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(16, 8, 1))
 
     def get_example_inputs(self) -> tuple[Tensor, ...]:
-        """Inputs of the true shapes and ranges: the model is captured, checked and measured with them."""
+        """Inputs of real shapes and ranges: the model is captured, checked and measured with them."""
         return (torch.randn(1, 3, 64, 64),)
 
 
@@ -33,11 +33,11 @@ register_model("{name}", {title}, description="say in a few words what it is")
 def write_scaffold(name: str, models_dir: Path) -> Path:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UsageError(
-            f"{name!r} is no name for a model.",
+            f"{name!r} is not a valid model name.",
             hint="Use small letters, digits and underscores: etprof models new my_net",
         )
-    if name in {entry.name for entry in wheel_models()}:
-        raise UsageError(f"{name!r} is the name of an ExecuTorch example.", hint="Choose another name.")
+    if name in {entry.name for entry in shipped_models()}:
+        raise UsageError(f"{name!r} is the name of a model that is there already.", hint="Choose another name.")
     folder = models_dir / name
     if folder.exists():
         raise UsageError(f"{folder} exists already; nothing was written.", hint="Choose another name.")

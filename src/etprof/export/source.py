@@ -4,18 +4,19 @@ import hashlib
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from etprof.core.digest import content_sha256
 from etprof.core.errors import ExportError
+from etprof.core.model import Weights
 from etprof.export.foreign import foreign_code
 from etprof.export.inputs import cast, tensor_bytes, vary_constants
+from etprof.export.model_entry import WHEEL, ModelEntry
 from etprof.export.random_weights import fill_zero_layers, settle_batch_norm
-from etprof.export.registry import ModelEntry
-from etprof.export.request import content_digest
 from etprof.export.wheel_models import load_model_class, no_downloads, repair_torchvision
 
 
@@ -29,7 +30,7 @@ class EagerModel:
     kwargs: Mapping[str, Any]
     dynamic_shapes: Any
     inputs_varied: bool
-    weights: Mapping[str, Any]
+    weights: Weights
 
 
 @contextmanager
@@ -55,23 +56,23 @@ def build_model(entry: ModelEntry, seed: int, checkpoint: Path | None) -> EagerM
     if {"torchvision", "timm", "transformers"} & set(entry.requires):
         repair_torchvision()
     with foreign_code(f"Building the model {entry.name!r}"), no_downloads():
-        weights: dict[str, Any] = {"source": "random", "seed": seed}
+        weights = Weights(source="random", seed=seed)
         with seeded(seed):
             instance = load_model_class(entry)()
             module = _module_of(instance)
-            if entry.origin == "executorch wheel" and (filled := fill_zero_layers(module)):
-                weights["zero_layers_filled"] = filled
+            if entry.origin == WHEEL and (filled := fill_zero_layers(module)):
+                weights = replace(weights, zero_layers_filled=filled)
         with seeded(seed + 1):
             args, varied_args = vary_constants(tuple(instance.get_example_inputs()))
             kwargs, varied_kwargs = vary_constants(dict(optional(instance, "get_example_kwarg_inputs") or {}))
         args, kwargs = cast((args, kwargs), torch.float32)
         if checkpoint:
             weights = load_checkpoint(instance, module, checkpoint)
-        elif entry.origin == "executorch wheel":
+        elif entry.origin == WHEEL:
             if settle_batch_norm(module, args, kwargs):
-                weights["batch_norm"] = "statistics from one forward pass"
+                weights = replace(weights, batch_norm="statistics from one forward pass")
         elif _brings_weights(entry, seed, module):
-            weights = {"source": "model"}
+            weights = Weights(source="model")
     return EagerModel(
         instance=instance,
         module=module,
@@ -79,7 +80,7 @@ def build_model(entry: ModelEntry, seed: int, checkpoint: Path | None) -> EagerM
         kwargs=kwargs,
         dynamic_shapes=optional(instance, "get_dynamic_shapes"),
         inputs_varied=varied_args or varied_kwargs,
-        weights={**weights, "sha256": state_digest(module)},
+        weights=replace(weights, sha256=state_digest(module)),
     )
 
 
@@ -100,8 +101,8 @@ def optional(instance: Any, method: str, *args: Any) -> Any:
     return found(*args) if found else None
 
 
-def load_checkpoint(instance: Any, module: Any, path: Path) -> dict[str, Any]:
-    """Loads a local file into the module, whole or not at all, and returns what export_meta.json says about it."""
+def load_checkpoint(instance: Any, module: Any, path: Path) -> Weights:
+    """Loads a local file into the module, whole or not at all."""
     state = _read_checkpoint(path)
     adapt = getattr(instance, "adapt_checkpoint", lambda given: given)
     try:
@@ -112,7 +113,7 @@ def load_checkpoint(instance: Any, module: Any, path: Path) -> dict[str, Any]:
             f"The checkpoint {path} does not fit the model: {detail}",
             hint="Map its keys to the model's in adapt_checkpoint() of the model's class.",
         ) from error
-    return {"source": "checkpoint", "file": path.name, "file_sha256": content_digest(path)}
+    return Weights(source="checkpoint", file=path.name, file_sha256=content_sha256(path))
 
 
 def _read_checkpoint(path: Path) -> Mapping[str, Any]:

@@ -1,22 +1,21 @@
-"""The example models that ship with the executorch wheel, built without a download, and ours beside them."""
+"""The example models that ship with the executorch wheel, built without a download."""
 
 import hashlib
 import importlib
 import importlib.util
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from unittest import mock
 
 from etprof.export.dependencies import installed_version
-from etprof.export.registry import ModelEntry
+from etprof.export.model_entry import PROGRAM, WHEEL, ModelEntry
+from etprof.export.patching import environment_variable, replaced
 
 _PACKAGE = "executorch.examples.models"
-# What was tried with this version of the wheel. Everything else wants weights, a tokenizer or packages of its own.
+# What was tried with this version of the wheel. Everything else needs weights, a tokenizer or packages of its own.
 _BUILT_OFFLINE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("mul", "linear", "add", "add_mul", "softmax", "conv1d", "sdpa", "lstm"), ()),
     **dict.fromkeys(("deep_autoencoder", "ds_cnn", "mobilenet_v1_025", "resnet8", "efficient_sam"), ()),
@@ -30,17 +29,18 @@ def wheel_models() -> list[ModelEntry]:
     if installed_version("executorch") is None:
         return []
     table = importlib.import_module(_PACKAGE).MODEL_NAME_TO_MODEL
-    return [_entry(name, module) for name, (module, _) in table.items() if not module.startswith(_OURS)]
+    return [_entry(name, *place) for name, place in table.items() if not place[0].startswith(_OURS)]
 
 
-def _entry(name: str, module: str) -> ModelEntry:
+def _entry(name: str, module: str, class_name: str) -> ModelEntry:
     offered = name in _BUILT_OFFLINE
     return ModelEntry(
         name=name,
-        origin="executorch wheel",
+        origin=WHEEL,
         location=f"{_PACKAGE}.{module}",
+        class_name=class_name,
         requires=_BUILT_OFFLINE.get(name, ()),
-        problem="" if offered else "wants weights or packages of its own",
+        problem="" if offered else "needs weights or packages of its own",
         is_offered=offered,
     )
 
@@ -49,27 +49,28 @@ _OURS = "_etprof_"
 
 
 def load_model_class(entry: ModelEntry) -> type[Any]:
-    """The class behind a name, through ExecuTorch's registry: local models are patched into it at run time."""
-    package = importlib.import_module(_PACKAGE)
-    if entry.model_class is not None:
-        _patch_in(package, entry)
-    module_name, class_name = package.MODEL_NAME_TO_MODEL[entry.name]
-    found: type[Any] = getattr(importlib.import_module(f"{_PACKAGE}.{module_name}"), class_name)
+    """The class behind a name. One that is not ExecuTorch's own is entered into ExecuTorch's registry as well."""
+    found: type[Any] = entry.model_class or getattr(importlib.import_module(entry.location), entry.class_name)
+    if entry.origin != WHEEL:
+        _register_with_executorch(entry.name, found)
     return found
 
 
-def _patch_in(package: ModuleType, entry: ModelEntry) -> None:
+def _register_with_executorch(name: str, model_class: type[Any]) -> None:
     # ExecuTorch's own factory imports by module name below its package: a module object under that name answers it.
-    name = f"{_OURS}{entry.name}"
-    module = ModuleType(f"{_PACKAGE}.{name}")
-    setattr(module, entry.model_class.__name__, entry.model_class)
+    module = ModuleType(f"{_PACKAGE}.{_OURS}{name}")
+    setattr(module, model_class.__name__, model_class)
     sys.modules[module.__name__] = module
-    package.MODEL_NAME_TO_MODEL[entry.name] = (name, entry.model_class.__name__)
+    table = importlib.import_module(_PACKAGE).MODEL_NAME_TO_MODEL
+    table[name] = (f"{_OURS}{name}", model_class.__name__)
 
 
 def source_digest(entry: ModelEntry) -> str:
-    """The digest of the model's code: a folder's was taken when it was read, an example's is that of its module."""
-    if entry.source_sha256:
+    """The digest of the model's code: a folder's was taken when it was read, a shipped one's is that of its module.
+
+    Empty for a program's own: its class may stand in a notebook, and depend on anything there.
+    """
+    if entry.source_sha256 or entry.origin == PROGRAM:
         return entry.source_sha256
     spec = importlib.util.find_spec(entry.location)
     return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest() if spec and spec.origin else ""
@@ -96,9 +97,9 @@ def no_downloads() -> Iterator[None]:
         return _NoWeights()
 
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(torch.nn.Module, "load_state_dict", load_unless_absent))
-        stack.enter_context(mock.patch.object(torch.hub, "load_state_dict_from_url", answer))
-        stack.enter_context(mock.patch.dict(os.environ, {"HF_HUB_OFFLINE": "1"}))
+        stack.enter_context(replaced(torch.nn.Module, "load_state_dict", load_unless_absent))
+        stack.enter_context(replaced(torch.hub, "load_state_dict_from_url", answer))
+        stack.enter_context(environment_variable("HF_HUB_OFFLINE", "1"))
         if installed_version("torchvision"):
             repair_torchvision()
             stack.enter_context(_torchvision_without_weights(answer))
@@ -110,13 +111,16 @@ def no_downloads() -> Iterator[None]:
 def _torchvision_without_weights(answer: Any) -> AbstractContextManager[Any]:
     from torchvision.models._api import WeightsEnum
 
-    return mock.patch.object(WeightsEnum, "get_state_dict", answer)
+    return replaced(WeightsEnum, "get_state_dict", answer)
 
 
 def _timm_without_weights() -> AbstractContextManager[Any]:
     import timm.models._builder as builder
 
-    return mock.patch.object(builder, "load_pretrained", return_value=None)
+    def keep_random_weights(*args: Any, **kwargs: Any) -> None:
+        return None
+
+    return replaced(builder, "load_pretrained", keep_random_weights)
 
 
 def repair_torchvision() -> None:

@@ -1,27 +1,37 @@
 """Report to text: one module a format, each with `render(report) -> str`."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from etprof.core.report import Report
-
-_MODULES = {
-    "console": "console",
-    "md": "markdown",
-    "html": "html",
-    "json": "json",
-    "csv": "csv",
-    "trace": "chrome_trace",
-}
+if TYPE_CHECKING:
+    from etprof.core.report import Report
 
 
-def _renderer(module: str) -> Callable[[Report], str]:
-    def render(report: Report) -> str:
+@dataclass(frozen=True)
+class Format:
+    """`file` is its name in a run's folder, empty for text that is printed; `module` renders it."""
+
+    file: str
+    module: str
+
+    def render(self, report: "Report") -> str:
         # Charts bring a whole library along, which a console table can do without.
-        text: str = import_module(f"etprof.reports.{module}").render(report)
+        text: str = import_module(f"etprof.reports.{self.module}").render(report)
         return text
 
-    return render
+    def render_files(self, report: "Report") -> dict[str, bytes]:
+        """What lies beside the file, by its name from there, such as the charts of Markdown."""
+        module = import_module(f"etprof.reports.{self.module}")
+        files: dict[str, bytes] = module.render_files(report) if hasattr(module, "render_files") else {}
+        return files
 
 
-FORMATS: dict[str, Callable[[Report], str]] = {name: _renderer(module) for name, module in _MODULES.items()}
+FORMATS = {
+    "console": Format("", "console"),
+    "md": Format("report.md", "markdown"),
+    "html": Format("report.html", "html"),
+    "json": Format("analysis_summary.json", "json"),
+    "csv": Format("report.csv", "csv"),
+    "trace": Format("trace.json", "chrome_trace"),
+}

@@ -3,15 +3,12 @@
 Rows carry their label above their bar, inside the drawing, so that a chart reads as well on a phone as on a desk.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
-from etprof.core.report import ArmReport, Comparison, Report
+from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.units import format_ms, format_percent
-from etprof.reports.plots import Bar, Drawing, Row, Title, draw_bars, draw_points
+from etprof.reports.plots import Bar, Drawing, Median, Point, Row, Title, draw_bars, draw_points
 from etprof.reports.sentences import format_change_ms, timing_mode
 
 WIDE, NARROW = 760, 330
@@ -33,30 +30,30 @@ class ChartFile:
 
 def list_charts(report: Report) -> tuple[ChartFile, ...]:
     found = []
-    timed = [arm for arm in report.arms if arm.samples_ms]
+    timed = [variant for variant in report.variants if variant.samples_ms]
     if timed:
-        caption = f"Every {timing_mode(timed)} iteration of each arm."
+        caption = f"Every {timing_mode(timed)} iteration of each variant."
         found.append(ChartFile("latency", caption, lambda w: draw_latency(timed, w)))
     for number, comparison in enumerate(c for c in report.comparisons if c.categories):
         found += _comparison_charts(report, comparison, f"_{number + 1}" if number else "")
     if not report.comparisons:
-        traced = [arm for arm in report.arms if arm.categories]
+        traced = [variant for variant in report.variants if variant.categories]
         if traced:
             found.append(
-                ChartFile("categories", "Time per category in each arm.", lambda w: draw_categories(traced, w))
+                ChartFile("categories", "Time per category in each variant.", lambda w: draw_categories(traced, w))
             )
     return tuple(found)
 
 
 def _comparison_charts(report: Report, comparison: Comparison, suffix: str) -> list[ChartFile]:
-    arms = arms_of(report, comparison)
-    who = f"{comparison.baseline} to {comparison.candidate}"
+    variants = variants_of(report, comparison)
+    who = " to ".join(comparison.names)
     charts = [
-        ChartFile(f"categories{suffix}", f"Time per category, {who}.", lambda w: draw_categories(arms, w)),
+        ChartFile(f"categories{suffix}", f"Time per category, {who}.", lambda w: draw_categories(variants, w)),
         ChartFile(
             f"waterfall_categories{suffix}",
             f"What each category contributes to the change, {who}.",
-            lambda w: draw_category_waterfall(comparison, arms, w),
+            lambda w: draw_category_waterfall(comparison, variants, w),
         ),
     ]
     if comparison.operators:
@@ -64,28 +61,15 @@ def _comparison_charts(report: Report, comparison: Comparison, suffix: str) -> l
             ChartFile(
                 f"waterfall_operators{suffix}",
                 f"What single operators contribute to the change, {who}.",
-                lambda w: draw_operator_waterfall(comparison, arms, w),
+                lambda w: draw_operator_waterfall(comparison, variants, w),
             )
         )
     return charts
 
 
-def arms_of(report: Report, comparison: Comparison) -> list[ArmReport]:
+def variants_of(report: Report, comparison: Comparison) -> list[VariantReport]:
     """Baseline, then candidate."""
-    by_key = {(arm.experiment, arm.threads): arm for arm in report.arms}
-    return [by_key[name, comparison.threads] for name in (comparison.baseline, comparison.candidate)]
-
-
-def render_svg(drawing: Drawing) -> str:
-    return _convert(json.dumps(drawing))
-
-
-# Markdown and HTML want the same pictures.
-@lru_cache(maxsize=32)
-def _convert(specification: str) -> str:
-    import vl_convert
-
-    return vl_convert.vegalite_to_svg(specification)
+    return [report.of(comparison.baseline), report.of(comparison.candidate)]
 
 
 def render_png(svg: str) -> bytes:
@@ -98,64 +82,65 @@ def render_files(report: Report) -> dict[str, bytes]:
     """The charts as files, by name: an SVG and a PNG of each."""
     files = {}
     for chart in list_charts(report):
-        svg = render_svg(chart.draw(WIDE))
+        svg = chart.draw(WIDE).render()
         files[f"{chart.name}.svg"] = svg.encode()
         files[f"{chart.name}.png"] = render_png(svg)
     return files
 
 
-def draw_latency(arms: Sequence[ArmReport], width: int) -> Drawing:
-    """A band per arm: across is time, down is the order of the iterations, so that drift shows as a slant."""
-    points: list[dict[str, Any]] = []
-    medians, labels = [], []
-    low = min(arm.latency.min_ms for arm in arms if arm.latency)
-    span = max(arm.latency.max_ms for arm in arms if arm.latency) - low
-    for band, arm in enumerate(arms):
-        assert arm.latency is not None  # it has samples
-        samples = [sample for block in arm.samples_ms for sample in block]
+def draw_latency(variants: Sequence[VariantReport], width: int) -> Drawing:
+    """A band per variant: across is time, down is the order of the iterations, so that drift shows as a slant."""
+    points: list[Point] = []
+    medians: list[Median] = []
+    labels: list[Row] = []
+    low = min(variant.latency.min_ms for variant in variants if variant.latency)
+    span = max(variant.latency.max_ms for variant in variants if variant.latency) - low
+    for band, variant in enumerate(variants):
+        assert variant.latency is not None  # it has samples
+        samples = [sample for block in variant.samples_ms for sample in block]
         seen = set()
         for order, sample in enumerate(samples):
             y = band + 0.48 + 0.46 * order / max(len(samples) - 1, 1)
             cell = (round((sample - low) / span * _CELLS_ACROSS) if span else 0, round(y * _CELLS_DOWN))
             if cell not in seen:
                 seen.add(cell)
-                points.append({"ms": round(sample, 6), "y": round(y, 4)})
-        medians.append({"ms": arm.latency.median_ms, "y": band + 0.44, "end": band + 0.98})
-        count = f"n = {len(samples)} in {len(arm.samples_ms)} block{'s' if len(arm.samples_ms) != 1 else ''}"
-        labels.append(Row(band, arm.label, f"median {format_ms(arm.latency.median_ms)}, {count}"))
-    title = Title(f"Latency in ms, {timing_mode(arms)} iterations", "A point is an iteration, the first on top.")
+                points.append(Point(sample, y))
+        medians.append(Median(variant.latency.median_ms, band + 0.44, band + 0.98))
+        count = f"n = {len(samples)} in {len(variant.samples_ms)} block{'s' if len(variant.samples_ms) != 1 else ''}"
+        labels.append(Row(band, variant.label, f"median {format_ms(variant.latency.median_ms)}, {count}"))
+    title = Title(f"Latency in ms, {timing_mode(variants)} iterations", "A point is an iteration, the first on top.")
     return draw_points(points, medians, labels, width=width, title=title)
 
 
-def draw_categories(arms: Sequence[ArmReport], width: int) -> Drawing:
-    """Two bars per arm: milliseconds to one scale, and percent."""
-    whole = max(sum(row.mean_ms for row in arm.categories) for arm in arms)
+def draw_categories(variants: Sequence[VariantReport], width: int) -> Drawing:
+    """Two bars per variant: milliseconds to one scale, and percent."""
+    whole = max(sum(row.mean_ms for row in variant.categories) for variant in variants)
     bars: list[Bar] = []
     labels: list[Row] = []
-    for number, arm in enumerate(arms):
-        total = sum(row.mean_ms for row in arm.categories)
-        labels.append(Row(2 * number, arm.label, format_ms(total)))
+    for number, variant in enumerate(variants):
+        total = sum(row.mean_ms for row in variant.categories)
+        labels.append(Row(2 * number, variant.label, format_ms(total)))
         labels.append(Row(2 * number + 1, "the same in percent", ""))
         for scale, unit_row in ((1 / whole, 0), (1 / total if total else 0, 1)):
             at = 0.0
-            for row in arm.categories:
+            for row in variant.categories:
                 length = row.mean_ms * scale
                 text = format_ms(row.mean_ms) if unit_row == 0 else format_percent(row.share, 0)
                 wide_enough = length > _LABELLED_SHARE * (WIDE / width)
                 bars.append(Bar(2 * number + unit_row, row.name, at, at + length, text if wide_enough else ""))
                 at += length
-    subtitle = f"ms and percent per inference, {_traced(arms)}."
+    subtitle = f"ms and percent per inference, {_traced(variants)}."
     title = Title("Where the time goes", subtitle)
     return draw_bars(bars, labels, width=width, title=title, unit=None)
 
 
-def draw_category_waterfall(comparison: Comparison, arms: Sequence[ArmReport], width: int) -> Drawing:
+def draw_category_waterfall(comparison: Comparison, variants: Sequence[VariantReport], width: int) -> Drawing:
     steps = [(shift.name, shift.name, shift.candidate_ms - shift.baseline_ms) for shift in comparison.categories]
-    title = Title("From baseline to candidate, by category", f"ms per inference, {_traced(arms)}.")
+    title = Title("From baseline to candidate, by category", f"ms per inference, {_traced(variants)}.")
     return _draw_waterfall(comparison, steps, width, title)
 
 
-def draw_operator_waterfall(comparison: Comparison, arms: Sequence[ArmReport], width: int) -> Drawing:
+def draw_operator_waterfall(comparison: Comparison, variants: Sequence[VariantReport], width: int) -> Drawing:
     """The operators with the largest changes, then all the others and what no operator owns as one step each."""
     changed = [change for change in comparison.operators if change.gain_ms]
     ranked = sorted(changed, key=lambda change: -abs(change.gain_ms))
@@ -167,7 +152,7 @@ def draw_operator_waterfall(comparison: Comparison, arms: Sequence[ArmReport], w
     whole = sum(shift.candidate_ms - shift.baseline_ms for shift in comparison.categories)
     rest = whole - sum(change for _, _, change in steps)
     steps.append(("delegate and framework overhead", "Delegate overhead", rest))
-    title = Title("From baseline to candidate, by operator", f"ms per inference, {_traced(arms)}.")
+    title = Title("From baseline to candidate, by operator", f"ms per inference, {_traced(variants)}.")
     return _draw_waterfall(comparison, steps, width, title)
 
 
@@ -176,18 +161,18 @@ def _draw_waterfall(
 ) -> Drawing:
     before = sum(shift.baseline_ms for shift in comparison.categories)
     after = sum(shift.candidate_ms for shift in comparison.categories)
-    rows = [Row(0, comparison.baseline, format_ms(before))]
+    rows = [Row(0, comparison.names[0], format_ms(before))]
     bars = [Bar(0, "", 0.0, before, "")]
     at = before
     for number, (name, category, change) in enumerate(steps, start=1):
         rows.append(Row(number, name, format_change_ms(change)))
         bars.append(Bar(number, category, min(at, at + change), max(at, at + change), ""))
         at += change
-    rows.append(Row(len(steps) + 1, comparison.candidate, format_ms(after)))
+    rows.append(Row(len(steps) + 1, comparison.names[1], format_ms(after)))
     bars.append(Bar(len(steps) + 1, "", 0.0, after, ""))
     return draw_bars(bars, rows, width=width, title=title, unit="ms")
 
 
-def _traced(arms: Sequence[ArmReport]) -> str:
-    counts = " and ".join(str(arm.accounting.runs) for arm in arms if arm.accounting)
+def _traced(variants: Sequence[VariantReport]) -> str:
+    counts = " and ".join(str(variant.accounting.runs) for variant in variants if variant.accounting)
     return f"mean of {counts} traced inferences"

@@ -2,15 +2,15 @@
 
 from importlib import resources
 
-from etprof.core.regression import ArmCheck, Outcome, RegressionCheck
+from etprof.core.regression import Outcome, RegressionCheck, VariantCheck
 from etprof.core.units import format_ms, format_percent
 from etprof.reports import sentences
 from etprof.reports.markdown import build_environment, tidy
 
 _VERDICTS = {
-    Outcome.PASS: "No arm is slower than tolerated, and none computes something else.",
-    Outcome.FAIL: "This run is not as good as the known-good one.",
-    Outcome.INCONCLUSIVE: "Nothing is known to be worse, and not everything is known to be as good.",
+    Outcome.PASS: "No variant is slower than the tolerance allows, and all outputs agree.",
+    Outcome.FAIL: "This run is worse than the known-good one.",
+    Outcome.INCONCLUSIVE: "Nothing is shown to be worse, but not everything is shown to be as good.",
 }
 
 
@@ -24,11 +24,11 @@ def render(check: RegressionCheck) -> str:
     return tidy(text)
 
 
-def _slowdown_text(arm: ArmCheck) -> str:
-    if arm.slowdown is None:
+def _slowdown_text(variant: VariantCheck) -> str:
+    if variant.slowdown is None:
         return "unknown"
-    low, high = format_percent(arm.slowdown.low), format_percent(arm.slowdown.high)
-    return f"{format_percent(arm.slowdown.value)} ({low} to {high})"
+    low, high = format_percent(variant.slowdown.low), format_percent(variant.slowdown.high)
+    return f"{format_percent(variant.slowdown.value)} ({low} to {high})"
 
 
 def _maybe_ms(value_ms: float | None) -> str:

@@ -1,6 +1,6 @@
 """The report's tracks in the Trace Event Format, which Perfetto and chrome://tracing open.
 
-A process is an arm; its first threads are mean inferences, the others inferences as they were recorded.
+A process is a variant; its first threads are mean inferences, the others inferences as they were recorded.
 """
 
 import json
@@ -11,7 +11,7 @@ from etprof.core.report import Report, Track
 from etprof.core.run import NO_TIMES
 
 _NS_PER_US = 1000
-# Categories of slices that are no operators; an operator has the category of the report.
+# Category of slices that are not operators; an operator has the category of the report.
 _CONTAINER = "container"
 
 
@@ -25,15 +25,15 @@ def render(report: Report) -> str:
 
 
 def _missing(report: Report) -> str:
-    return "no block of this run left a trace" if report.times_are_real else NO_TIMES
+    return "no block of this run recorded a trace" if report.times_are_real else NO_TIMES
 
 
 def _events(report: Report) -> Iterator[dict[str, Any]]:
-    arms = list(dict.fromkeys(track.arm for track in report.tracks))
-    for pid, arm in enumerate(arms, start=1):
-        yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": arm}}
+    variants = list(dict.fromkeys(track.variant for track in report.tracks))
+    for pid, variant in enumerate(variants, start=1):
+        yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": variant.label}}
         yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": pid}}
-        for tid, track in enumerate((track for track in report.tracks if track.arm == arm), start=1):
+        for tid, track in enumerate((track for track in report.tracks if track.variant == variant), start=1):
             yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": track.name}}
             yield {"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": tid}}
             yield from _slices(track, pid, tid)

@@ -1,32 +1,30 @@
 """Several reports on one page: what each says in a line, then the categories of each and what to do next."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import resources
-from itertools import pairwise
-from pathlib import PurePath
 from typing import Any
 
 from markupsafe import Markup
 
-from etprof.core.report import ArmReport, Comparison, Report
+from etprof.core.report import Comparison, Report, VariantReport
 from etprof.reports import html, sentences
 from etprof.reports import json as report_json
 from etprof.reports.charts import draw_categories
 from etprof.reports.markdown import build_environment, tidy
 
-_READABLE_ARMS = 12
+_READABLE_VARIANTS = 12
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the overview: a comparison, or an arm that is compared with nothing."""
+    """One line of the overview: a comparison, or a variant that is compared with nothing."""
 
     run: str
     report: Report
     comparison: Comparison | None
-    arms: tuple[ArmReport, ...]
+    variants: tuple[VariantReport, ...]
 
 
 @dataclass(frozen=True)
@@ -41,31 +39,22 @@ class CombinedReport:
         return tuple(entry for label, report in self.reports for entry in _entries(label, report))
 
     @property
-    def traced_arms(self) -> tuple[ArmReport, ...]:
-        """The arms of all entries that have a trace, named after their run, as many as a chart can hold."""
-        arms = [
-            replace(arm, experiment=f"{entry.run}: {arm.experiment}")
+    def traced_variants(self) -> tuple[VariantReport, ...]:
+        """The variants of all entries that have a trace, named after their run, as many as a chart can hold."""
+        variants = [
+            replace(variant, experiment=f"{entry.run}: {variant.experiment}")
             for entry in self.entries
-            for arm in entry.arms
-            if arm.categories
+            for variant in entry.variants
+            if variant.categories
         ]
-        return tuple(arms[:_READABLE_ARMS])
-
-
-def label_runs(paths: Sequence[str]) -> list[str]:
-    """What tells folders apart: their paths without the parts that all of them share in front."""
-    parts = [PurePath(path).parts for path in paths]
-    shared = 0
-    while all(len(p) > shared + 1 for p in parts) and all(a[shared] == b[shared] for a, b in pairwise(parts)):
-        shared += 1
-    return ["/".join(p[shared:]) for p in parts]
+        return tuple(variants[:_READABLE_VARIANTS])
 
 
 def render_html(page: CombinedReport) -> str:
     environment = html.build_environment()
-    arms = page.traced_arms
-    caption = f"Time per category of {len(arms)} arms."
-    figure = html.draw_figure(lambda width: draw_categories(arms, width), caption) if arms else Markup("")
+    variants = page.traced_variants
+    caption = f"Time per category of {len(variants)} variants."
+    figure = html.draw_figure(lambda width: draw_categories(variants, width), caption) if variants else Markup("")
     return environment.from_string(_read("combined.html.j2")).render(
         page=page, say=sentences, css=Markup(html.read_template("report.css")), figure=figure
     )
@@ -90,12 +79,8 @@ PAGES: dict[str, Callable[[CombinedReport], str]] = {
 
 
 def _entries(label: str, report: Report) -> list[Entry]:
-    by_key = {(arm.experiment, arm.threads): arm for arm in report.arms}
-    compared = [
-        Entry(label, report, c, (by_key[c.baseline, c.threads], by_key[c.candidate, c.threads]))
-        for c in report.comparisons
-    ]
-    return compared or [Entry(label, report, None, (arm,)) for arm in report.arms]
+    compared = [Entry(label, report, c, (report.of(c.baseline), report.of(c.candidate))) for c in report.comparisons]
+    return compared or [Entry(label, report, None, (variant,)) for variant in report.variants]
 
 
 def _read(name: str) -> str:

@@ -1,93 +1,101 @@
 """The report on a terminal: the verdict, where the time goes, and what to doubt."""
 
-import io
+from collections.abc import Iterable, Iterator
 
-from rich.console import Console
-from rich.table import Table
-
-from etprof.core.report import ArmReport, Comparison, Report
+from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.units import format_ms, format_percent, format_ratio
 from etprof.reports import sentences
-from etprof.reports.plain_text import printable
+from etprof.reports.text_table import Column, TextTable, render_table, wrap
 
-_WIDTH = 100
+# What a pipe and most terminals have.
+_WIDTH = 80
 _STEPS = 3
+_MORE = "a wider terminal shows all"
 
 
-def render(report: Report) -> str:
-    console = Console(file=io.StringIO(), width=_WIDTH, highlight=False, emoji=False, markup=False, color_system=None)
+def render(report: Report, width: int | None = _WIDTH) -> str:
+    """Tables and sentences for a terminal of this width; None for tables of any width."""
+    parts = [part for part in _parts(report, width) if part]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _parts(report: Report, width: int | None) -> Iterator[str]:
+    """Tables, and paragraphs of sentences; each ends with a line break."""
     if not report.times_are_real:
-        console.print(sentences.EMULATED)
-    console.print(_latency_table(report))
+        yield _paragraph([sentences.EMULATED], width)
+    yield _latencies(report, width)
     if not report.comparisons:
-        _print_arms(console, report)
+        yield from (render_table(_variant_table(each), width) for each in report.variants if each.categories)
+        yield _paragraph([sentences.NO_PAIR], width)
     for comparison in report.comparisons:
-        if comparison.categories:
-            console.print(_category_table(comparison))
-        console.print(sentences.bottleneck_sentence(comparison))
-        console.print(sentences.verdict_sentence(comparison))
-        console.print(sentences.noise_sentence(comparison))
-    for arm in report.arms:
-        if arm.evidence:
-            console.print(f"{arm.label}: {arm.evidence.verdict}")
-    several = len({step.arm for step in report.next_steps}) > 1
-    for number, step in enumerate(report.next_steps[:_STEPS], start=1):
-        of_arm = f" ({step.arm})" if several else ""
-        console.print(f"next step {number}{of_arm}: {step.title}: {sentences.gain_sentence(step)}.")
-    for finding in report.findings:
-        console.print(f"finding: {finding.message} {finding.advice}")
-    assert isinstance(console.file, io.StringIO)  # what it was given above
-    # Names come from models and devices: none of them may steer the terminal.
-    return "\n".join(printable(line.rstrip()) for line in console.file.getvalue().split("\n")).rstrip("\n") + "\n"
+        yield from _comparison_parts(comparison, width)
+    yield _paragraph((f"{v.label}: {v.evidence.verdict}" for v in report.variants if v.evidence), width)
+    yield _paragraph(_next_steps(report), width)
+    yield _paragraph((f"finding: {finding.message} {finding.advice}" for finding in report.findings), width)
 
 
-def _print_arms(console: Console, report: Report) -> None:
-    for arm in report.arms:
-        if arm.categories:
-            console.print(_arm_table(arm))
-    console.print(sentences.NO_PAIR)
+def _latencies(report: Report, width: int | None) -> str:
+    """A row for each timed variant, and a sentence for each of the others."""
+    timed = [(variant.label, variant.latency) for variant in report.variants if variant.latency]
+    columns = [
+        Column("variant", [label for label, _ in timed]),
+        Column("median", [format_ms(latency.median_ms) for _, latency in timed], right=True),
+        Column("MAD", [format_ms(latency.mad_ms) for _, latency in timed], 3, right=True),
+        Column("p5", [format_ms(latency.p5_ms) for _, latency in timed], 1, right=True),
+        Column("p95", [format_ms(latency.p95_ms) for _, latency in timed], 1, right=True),
+        Column("iterations", [f"{latency.samples} in {latency.blocks}" for _, latency in timed], 2, right=True),
+    ]
+    title = f"Latency ({sentences.timing_mode(report.variants)} iterations in blocks)"
+    missing = [v for v in report.variants if v.latency is None]
+    table = render_table(TextTable(title, columns, more=_MORE), width) if timed else ""
+    return table + _paragraph((f"{v.label}: {sentences.missing_latency(v, report)}" for v in missing), width)
 
 
-def _latency_table(report: Report) -> Table:
-    table = Table("arm", title=f"Latency ({sentences.timing_mode(report.arms)} iterations)", title_justify="left")
-    for heading in ("median", "MAD", "p5", "p95", "iterations"):
-        table.add_column(heading, justify="right")
-    for arm in report.arms:
-        latency = arm.latency
-        if latency is None:
-            table.add_row(arm.label, sentences.missing_latency(arm, report))
-            continue
-        times = (latency.median_ms, latency.mad_ms, latency.p5_ms, latency.p95_ms)
-        table.add_row(arm.label, *(format_ms(t) for t in times), f"{latency.samples} in {latency.blocks} blocks")
-    return table
-
-
-def _arm_table(arm: ArmReport) -> Table:
-    table = Table("category", title=f"Where the time of {arm.label} goes (traced, per inference)", title_justify="left")
-    for heading in ("time", "share"):
-        table.add_column(heading, justify="right")
-    for row in arm.categories:
-        table.add_row(row.name, format_ms(row.mean_ms), format_percent(row.share))
-    return table
-
-
-def _category_table(comparison: Comparison) -> Table:
-    table = Table("category", title="Where the time goes (traced, per inference)", title_justify="left")
-    for heading in (comparison.baseline, "share", comparison.candidate, "share", "speed-up"):
-        table.add_column(heading, justify="right")
-    for row in comparison.categories:
-        table.add_row(
-            row.name,
-            format_ms(row.baseline_ms),
-            format_percent(row.baseline_share),
-            format_ms(row.candidate_ms),
-            format_percent(row.candidate_share),
-            format_ratio(row.speedup) if row.speedup is not None else "n/a",
-        )
-    before = sum(row.baseline_ms for row in comparison.categories)
-    after = sum(row.candidate_ms for row in comparison.categories)
-    table.add_section()
-    table.add_row(
-        "end to end", format_ms(before), "", format_ms(after), "", format_ratio(before / after) if after else "n/a"
+def _comparison_parts(comparison: Comparison, width: int | None) -> Iterator[str]:
+    if comparison.categories:
+        yield render_table(_category_table(comparison), width)
+    said = (
+        sentences.bottleneck_sentence(comparison),
+        sentences.verdict_sentence(comparison),
+        sentences.noise_sentence(comparison),
     )
-    return table
+    yield _paragraph(said, width)
+
+
+def _next_steps(report: Report) -> Iterator[str]:
+    several = len({step.variant for step in report.next_steps}) > 1
+    for number, step in enumerate(report.next_steps[:_STEPS], start=1):
+        of_variant = f" ({step.variant.label})" if several else ""
+        yield f"next step {number}{of_variant}: {step.title}: {sentences.gain_sentence(step)}."
+
+
+def _paragraph(said: Iterable[str], width: int | None) -> str:
+    """Each sentence on lines of its own; the lines after its first are indented."""
+    return "".join(f"{wrap(each, width or _WIDTH, '  ')}\n" for each in said if each)
+
+
+def _variant_table(variant: VariantReport) -> TextTable:
+    rows = variant.categories
+    columns = [
+        Column("category", [row.name for row in rows]),
+        Column("time", [format_ms(row.mean_ms) for row in rows], right=True),
+        Column("share", [format_percent(row.share) for row in rows], right=True),
+    ]
+    return TextTable(f"Where the time of {variant.label} goes (traced, per inference)", columns)
+
+
+def _category_table(comparison: Comparison) -> TextTable:
+    baseline, candidate = comparison.names
+    rows = comparison.categories
+    before, after = sum(row.baseline_ms for row in rows), sum(row.candidate_ms for row in rows)
+    speedups = [format_ratio(row.speedup) if row.speedup is not None else "n/a" for row in rows]
+    columns = [
+        Column("category", [*(row.name for row in rows), "end to end"]),
+        Column("baseline", [*(format_ms(row.baseline_ms) for row in rows), format_ms(before)], right=True),
+        Column("share", [*(format_percent(row.baseline_share) for row in rows), ""], right=True),
+        Column("candidate", [*(format_ms(row.candidate_ms) for row in rows), format_ms(after)], right=True),
+        Column("share", [*(format_percent(row.candidate_share) for row in rows), ""], right=True),
+        Column("speed-up", [*speedups, format_ratio(before / after) if after else "n/a"], right=True),
+    ]
+    title = f"Where the time goes (traced, per inference); baseline: {baseline}, candidate: {candidate}"
+    return TextTable(title, columns, totals=1)

@@ -1,10 +1,11 @@
-"""The report as one CSV table: a row for each inference, category and operator of each arm."""
+"""The report as one CSV table: a row for each inference, category and operator of each variant."""
 
 import csv
 import io
 from collections.abc import Iterator
 
-from etprof.core.report import ArmReport, Report
+from etprof.core.records import list_categories, list_latencies, list_operators
+from etprof.core.report import Report, VariantReport
 from etprof.reports import sentences
 
 COLUMNS = (
@@ -28,43 +29,30 @@ COLUMNS = (
 def render(report: Report) -> str:
     """Level `latency` is the untraced inference; those of `category`, and of `operator` with overheads, are traced."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
+    writer = csv.DictWriter(text, COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    for arm in report.arms:
-        if arm.latency is None:
-            writer.writerow({"experiment": _plain(arm.experiment), "threads": arm.threads, **_missing(arm, report)})
-        for row in _rows(arm):
-            writer.writerow({"experiment": _plain(arm.experiment), "threads": arm.threads, **row})
+    for variant in report.variants:
+        for row in _rows(variant, report):
+            writer.writerow({column: _cell(value) for column, value in row.items()})
     return text.getvalue()
 
 
-def _missing(arm: ArmReport, report: Report) -> dict[str, object]:
-    return {"level": "missing", "name": sentences.missing_latency(arm, report)}
+def _rows(variant: VariantReport, report: Report) -> Iterator[dict[str, object]]:
+    if variant.latency is None:
+        missing = sentences.missing_latency(variant, report)
+        yield {"experiment": variant.experiment, "threads": variant.threads, "level": "missing", "name": missing}
+    for latency in list_latencies(variant):
+        yield {**latency._asdict(), "level": "latency", "name": "inference", "count": latency.samples}
+    for category in list_categories(variant):
+        yield {**category._asdict(), "level": "category", "category": category.name}
+    for operator in list_operators(variant):
+        yield {**operator._asdict(), "level": "operator"}
 
 
-def _rows(arm: ArmReport) -> Iterator[dict[str, object]]:
-    if arm.latency:
-        latency = arm.latency
-        times = {"count": latency.samples, "mean_ms": latency.mean_ms, "median_ms": latency.median_ms}
-        yield {"level": "latency", "name": "inference", **times}
-    for category in arm.categories:
-        times = {"mean_ms": category.mean_ms, "share": category.share}
-        yield {"level": "category", "name": _plain(category.name), "category": _plain(category.name), **times}
-    for row in arm.operators:
-        yield {
-            "level": "operator",
-            "name": _plain(row.name),
-            "identity": row.identity,
-            "category": _plain(row.category),
-            "subcategory": _plain(row.subcategory),
-            "delegated": str(row.delegated).lower(),
-            "module_path": _plain(row.module_path),
-            "kernels": _plain("; ".join(kernel.name for kernel in row.kernels)),
-            "count": row.count,
-            "mean_ms": row.mean_ms,
-            "median_ms": row.median_ms,
-            "share": row.share,
-        }
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _plain(value) if isinstance(value, str) else value
 
 
 def _plain(text: str) -> str:

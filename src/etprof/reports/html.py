@@ -16,10 +16,8 @@ from etprof.core.units import format_bytes, format_ms, format_percent, format_ra
 from etprof.reports import charts, json, sentences
 from etprof.reports.flame import render_flame
 from etprof.reports.operator_tables import build_operator_tables
-from etprof.reports.palette import GRID, INK, PAPER, category_colour
+from etprof.reports.palette import category_colour
 from etprof.reports.plots import Drawing
-
-_BACKGROUND = re.compile(rf'<rect width="\d+" height="\d+" fill="{PAPER}"/>')
 
 
 def render(report: Report) -> str:
@@ -76,14 +74,8 @@ def _draw(known: tuple[charts.ChartFile, ...], name: str) -> Markup:
 
 def draw_figure(draw: Callable[[int], Drawing], caption: str) -> Markup:
     """A chart at the width of a desk and of a phone; the style sheet shows one of them."""
-    wide, narrow = (_inline(charts.render_svg(draw(width))) for width in (charts.WIDE, charts.NARROW))
+    wide, narrow = (draw(width).render(paper=False) for width in (charts.WIDE, charts.NARROW))
     return Markup(
         '<figure><div class="wide" aria-hidden="true">{}</div><div class="narrow" aria-hidden="true">{}</div>'
         "<figcaption>{}</figcaption></figure>"
     ).format(Markup(wide), Markup(narrow), caption)
-
-
-def _inline(svg: str) -> str:
-    """Takes the page's colours in place of its own, so that it is readable on light and dark."""
-    svg = _BACKGROUND.sub("", svg, count=1)
-    return svg.replace(f'"{INK}"', '"currentColor"').replace(f'"{GRID}"', '"currentColor"')

@@ -9,7 +9,8 @@ from pydantic import TypeAdapter
 from etprof.core.report import Report
 
 # 1: the first.
-SCHEMA_VERSION = 1
+# 2: arms are called variants; a comparison and a next step name variants; cancelling transposes are given in full.
+SCHEMA_VERSION = 2
 
 # Lists of numbers, which an indented file would give a line each. No text can look so: its line breaks are escaped.
 _NUMBERS = re.compile(r"\[\n\s+(-?[\d.eE+-]+(?:,\n\s+-?[\d.eE+-]+)*)\n\s+\]")

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from etprof.core.samples import REGISTERED, KernelLine
 
-# What a view's row offers to these formats: operator, category, changed, and the kernels of each arm.
+# What a view's row offers to these formats: operator, category, changed, and the kernels of each variant.
 ViewLine = tuple[str, str, bool, tuple[KernelLine, ...], tuple[KernelLine, ...]]
 COLUMNS = ("operator", "category", "on_classes", "on_kernels", "off_classes", "off_kernels", "changed", "level")
 
 
 def render_markdown(level: str, lines: Sequence[ViewLine]) -> str:
     note = (
-        "These kernels were registered: XNNPACK would use them. Nothing here says that they executed."
+        "These kernels were registered: XNNPACK would use them. This does not show that they executed."
         if level == REGISTERED
-        else "These kernels were sampled while the operator ran; the number is how many samples met them."
+        else "These kernels were sampled while the operator ran; the number is the count of samples."
     )
     text = [
         "# Kernel view",

@@ -32,6 +32,11 @@ def render(report: Report) -> str:
     return tidy(text)
 
 
+def render_files(report: Report) -> dict[str, bytes]:
+    """Its charts, by their names from where the Markdown file lies."""
+    return {f"{CHART_FOLDER}/{name}": content for name, content in charts.render_files(report).items()}
+
+
 def build_environment() -> Environment:
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     environment.filters.update(

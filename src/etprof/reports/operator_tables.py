@@ -1,9 +1,10 @@
-"""The operators of a report as tables: one per comparison, or one per arm where nothing is compared."""
+"""The operators of a report as tables: one per comparison, or one per variant where nothing is compared."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from etprof.core.report import ArmReport, Comparison, OperatorRow, Report
+from etprof.core.operators import OperatorId
+from etprof.core.report import Comparison, OperatorRow, Report, VariantReport
 from etprof.core.units import format_ms, format_percent, format_ratio
 from etprof.reports.sentences import format_change_ms
 
@@ -21,7 +22,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """`rows` are the number of an arm and the identity of its operator, for each arm that has it."""
+    """`rows` are the number of a variant and the identity of its operator, for each variant that has it."""
 
     name: str
     category: str
@@ -29,7 +30,7 @@ class Line:
     classes: tuple[str, ...]
     note: str
     cells: tuple[Cell, ...]
-    rows: tuple[tuple[int, str], ...]
+    rows: tuple[tuple[int, OperatorId], ...]
 
 
 @dataclass(frozen=True)
@@ -51,23 +52,22 @@ class OperatorTable:
 def build_operator_tables(report: Report, most_each: int = MAX_LINES) -> tuple[OperatorTable, ...]:
     """The slowest operators first; what does not fit is counted in `left_out`."""
     compared = [c for c in report.comparisons if c.operators]
-    single = [] if compared else [arm for arm in report.arms if arm.operators]
+    single = [] if compared else [variant for variant in report.variants if variant.operators]
     each = min(most_each, MAX_LINES // max(len(compared) + len(single), 1))
     tables = [_compared_table(report, comparison, each) for comparison in compared]
-    return (*tables, *(_single_table(report, arm, each) for arm in single))
+    return (*tables, *(_single_table(report, variant, each) for variant in single))
 
 
 def _compared_table(report: Report, comparison: Comparison, most: int) -> OperatorTable:
-    numbers = {(arm.experiment, arm.threads): i for i, arm in enumerate(report.arms)}
-    before = numbers[comparison.baseline, comparison.threads]
-    after = numbers[comparison.candidate, comparison.threads]
-    rows_before, rows_after = (_by_identity(report.arms[i]) for i in (before, after))
+    numbers = {variant.variant: i for i, variant in enumerate(report.variants)}
+    before, after = numbers[comparison.baseline], numbers[comparison.candidate]
+    rows_before, rows_after = (_by_identity(report.variants[i]) for i in (before, after))
     ranked = sorted(comparison.operators, key=lambda c: -(c.candidate_ms or 0.0))
     lines = []
     for change in ranked[:most]:
         found = [
-            (before, rows_before.get(change.baseline_identity)),
-            (after, rows_after.get(change.candidate_identity)),
+            (before, rows_before.get(change.baseline_identity) if change.baseline_identity else None),
+            (after, rows_after.get(change.candidate_identity) if change.candidate_identity else None),
         ]
         own = [(number, row) for number, row in found if row]
         share = found[1][1].share if found[1][1] else 0.0
@@ -88,13 +88,13 @@ def _compared_table(report: Report, comparison: Comparison, most: int) -> Operat
                 rows=tuple((number, row.identity) for number, row in own),
             )
         )
-    columns = (comparison.baseline, comparison.candidate, "share", "change", "speed-up")
-    heading = f"{comparison.baseline} to {comparison.candidate}, {_threads(comparison.threads)}"
+    columns = (*comparison.names, "share", "change", "speed-up")
+    heading = comparison.title
     return OperatorTable(heading, columns, tuple(lines), len(comparison.operators) - len(lines))
 
 
-def _single_table(report: Report, arm: ArmReport, most: int) -> OperatorTable:
-    number = report.arms.index(arm)
+def _single_table(report: Report, variant: VariantReport, most: int) -> OperatorTable:
+    number = report.variants.index(variant)
     lines = tuple(
         Line(
             name=row.name,
@@ -105,13 +105,13 @@ def _single_table(report: Report, arm: ArmReport, most: int) -> OperatorTable:
             cells=(_time(row.mean_ms), _time(row.median_ms), Cell(format_percent(row.share), row.share)),
             rows=((number, row.identity),),
         )
-        for row in arm.operators[:most]
+        for row in variant.operators[:most]
     )
-    return OperatorTable(arm.label, ("mean", "median", "share"), lines, len(arm.operators) - len(lines))
+    return OperatorTable(variant.label, ("mean", "median", "share"), lines, len(variant.operators) - len(lines))
 
 
-def _by_identity(arm: ArmReport) -> dict[str, OperatorRow]:
-    return {row.identity: row for row in arm.operators}
+def _by_identity(variant: VariantReport) -> dict[OperatorId, OperatorRow]:
+    return {row.identity: row for row in variant.operators}
 
 
 def _classes(rows: Sequence[OperatorRow]) -> tuple[str, ...]:
@@ -119,12 +119,8 @@ def _classes(rows: Sequence[OperatorRow]) -> tuple[str, ...]:
 
 
 def _time(value_ms: float | None) -> Cell:
-    return Cell("not there", -1.0) if value_ms is None else Cell(format_ms(value_ms), value_ms)
+    return Cell("absent", -1.0) if value_ms is None else Cell(format_ms(value_ms), value_ms)
 
 
 def _where(delegated: bool) -> str:
     return "delegated" if delegated else "portable"
-
-
-def _threads(count: int) -> str:
-    return f"{count} thread" if count == 1 else f"{count} threads"

@@ -1,4 +1,4 @@
-"""The short summary of a pipeline run that stands beside the report: latency of each arm, and the verdicts."""
+"""The short summary of a pipeline run that stands beside the report: latency of each variant, and the verdicts."""
 
 import json
 from dataclasses import asdict
@@ -7,8 +7,8 @@ from etprof.core.report import Report
 from etprof.core.units import format_ms, format_percent
 from etprof.reports.sentences import verdict_sentence
 
-# 1: the first.
-SCHEMA_VERSION = 1
+# 1: the first. 2: arms are called variants, and a comparison names a variant on each side.
+SCHEMA_VERSION = 2
 
 
 def render_json(report: Report, stop_reason: str) -> str:
@@ -16,21 +16,20 @@ def render_json(report: Report, stop_reason: str) -> str:
         "schema_version": SCHEMA_VERSION,
         "model": report.model,
         "stopped_because": stop_reason,
-        "arms": [
+        "variants": [
             {
-                "experiment": arm.experiment,
-                "threads": arm.threads,
-                "features_hidden": arm.features_hidden,
-                "runner": arm.runner,
-                "robust_statistics": asdict(arm.latency) if arm.latency else None,
+                "experiment": variant.experiment,
+                "threads": variant.threads,
+                "features_hidden": variant.features_hidden,
+                "runner": variant.runner,
+                "robust_statistics": asdict(variant.latency) if variant.latency else None,
             }
-            for arm in report.arms
+            for variant in report.variants
         ],
         "comparisons": [
             {
-                "baseline": comparison.baseline,
-                "candidate": comparison.candidate,
-                "threads": comparison.threads,
+                "baseline": asdict(comparison.baseline),
+                "candidate": asdict(comparison.candidate),
                 "speedup": asdict(comparison.speedup) if comparison.speedup else None,
                 "noise_floor": comparison.noise_floor,
                 "p_value": comparison.p_value,
@@ -47,14 +46,14 @@ def render_json(report: Report, stop_reason: str) -> str:
 def render_markdown(report: Report, stop_reason: str) -> str:
     lines = [f"# Pipeline summary: `{report.model}`", ""]
     lines += [f"- {verdict_sentence(comparison)}" for comparison in report.comparisons]
-    lines += [f"- The run ended because {stop_reason}.", "", "| Arm | Median | MAD | CV | Blocks | Iterations |"]
+    lines += [f"- Stopped: {stop_reason}.", "", "| Variant | Median | MAD | CV | Blocks | Iterations |"]
     lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for arm in report.arms:
-        if arm.latency is None:
-            lines.append(f"| {arm.label} | not timed | | | | |")
+    for variant in report.variants:
+        if variant.latency is None:
+            lines.append(f"| {variant.label} | not timed | | | | |")
             continue
-        times = f"{format_ms(arm.latency.median_ms)} | {format_ms(arm.latency.mad_ms)}"
-        counts = f"{arm.latency.blocks} | {arm.latency.samples}"
-        lines.append(f"| {arm.label} | {times} | {format_percent(arm.latency.cv)} | {counts} |")
+        times = f"{format_ms(variant.latency.median_ms)} | {format_ms(variant.latency.mad_ms)}"
+        counts = f"{variant.latency.blocks} | {variant.latency.samples}"
+        lines.append(f"| {variant.label} | {times} | {format_percent(variant.latency.cv)} | {counts} |")
     lines += ["", *(f"- {f.kind}: {f.message} {f.advice}".rstrip() for f in report.findings)]
     return "\n".join(lines).rstrip() + "\n"

@@ -1,24 +1,25 @@
-"""The two kinds of plot that the charts are made of: points on bands, and bars on rows."""
+"""The two kinds of plot that the charts are made of, drawn as SVG: points on bands, and bars on rows.
 
+Lines and text have the colour of the text around them (currentColor), so that a chart reads on light and dark pages.
+"""
+
+import math
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from xml.sax.saxutils import escape
 
-import altair as alt
-from altair.utils.schemapi import debug_mode
-
-from etprof.reports.palette import GRID, INK, MARK, PAPER, category_colour
+from etprof.reports.palette import INK, MARK, PAPER, category_colour
 from etprof.reports.plain_text import printable
-
-# A complete Vega-Lite specification.
-Drawing = dict[str, Any]
-Values = Sequence[Mapping[str, Any]]
 
 _ROW_HEIGHT = 36
 _BAND_HEIGHT = 110
+_MARGIN = 6
 # These have the same widths, with which the drawing is laid out before a browser chooses one.
 _FONT = "'Liberation Sans', Arial, Helvetica, sans-serif"
 _PIXELS_PER_LETTER = 6.4
+_LEGEND_ENTRY = 150
 
 
 class Title(NamedTuple):
@@ -44,108 +45,196 @@ class Bar(NamedTuple):
     text: str
 
 
-@debug_mode(False)  # a test checks the specifications; at run time that takes most of the time
+class Point(NamedTuple):
+    """`y` counts bands from the top."""
+
+    value: float
+    y: float
+
+
+class Median(NamedTuple):
+    """A line across its band, from `y` to `end`."""
+
+    value: float
+    y: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of a given size, and the values it shows."""
+
+    width: int
+    height: float
+    body: str
+    bars: tuple[Bar, ...] = ()
+    points: tuple[Point, ...] = ()
+
+    def render(self, *, paper: bool = True) -> str:
+        """The SVG; without `paper` it is meant for a page, whose background and colour of text it takes."""
+        size = f'viewBox="0 0 {self.width} {self.height:g}" width="{self.width}" height="{self.height:g}"'
+        colour = f' color="{INK}"' if paper else ""
+        sheet = f'<rect width="{self.width}" height="{self.height:g}" fill="{PAPER}"/>' if paper else ""
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size}{colour} font-family="{_FONT}" fill="currentColor" '
+            f'font-size="12">{sheet}{self.body}</svg>'
+        )
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Values to pixels across the drawing, with the ticks of its axis."""
+
+    low: float
+    high: float
+    width: int
+
+    def __call__(self, value: float) -> float:
+        span = self.high - self.low
+        return _MARGIN + (value - self.low) / span * (self.width - 2 * _MARGIN) if span else _MARGIN
+
+    @property
+    def ticks(self) -> list[float]:
+        step = self._step
+        first = math.ceil(self.low / step - 1e-9)
+        return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+    @property
+    def _step(self) -> float:
+        """1, 2 or 5 times a power of ten, so that there are about as many ticks as fit."""
+        rough = (self.high - self.low or 1.0) / max(3, self.width // 70)
+        power = 10.0 ** math.floor(math.log10(rough))
+        return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+
+    def label(self, tick: float) -> str:
+        return f"{tick:.{max(0, -math.floor(math.log10(self._step)))}f}"
+
+
 def draw_bars(bars: Sequence[Bar], labels: Sequence[Row], *, width: int, title: Title, unit: str | None) -> Drawing:
     """Bars from `start` to `end`. Without a unit there is no axis: the bars carry their values."""
-    bars = [bar._replace(category=printable(bar.category)) for bar in bars]
-    names = list(dict.fromkeys(bar.category for bar in bars if bar.category))
-    colour = alt.Color(
-        "category:N",
-        scale=alt.Scale(domain=names, range=[category_colour(name).fill for name in names]),
-        legend=alt.Legend(title=None, orient="bottom", columns=max(1, width // 150), columnPadding=18),
+    scale = _Scale(min(0.0, *(bar.start for bar in bars)), max(bar.end for bar in bars), width)
+    head, top = _draw_title(title, width)
+    bottom = top + len(labels) * _ROW_HEIGHT
+    parts = [head]
+    if unit:
+        parts.append(_draw_grid(scale, top, len(labels), _ROW_HEIGHT))
+    parts += [_draw_bar(bar, scale, top) for bar in bars]
+    parts += [_draw_label(row, top, _ROW_HEIGHT, width) for row in labels]
+    if unit:
+        parts.append(_draw_axis(scale, bottom, unit))
+        bottom += 42
+    legend, height = _draw_legend([bar.category for bar in bars], bottom + 14, width)
+    return Drawing(width, height, "".join([*parts, legend]), bars=tuple(bars))
+
+
+def draw_points(
+    points: Sequence[Point], medians: Sequence[Median], labels: Sequence[Row], *, width: int, title: Title
+) -> Drawing:
+    """Points in bands of height one, and a line at each median."""
+    values = [point.value for point in points] or [0.0]
+    scale = _round_outwards(_Scale(min(values), max(values), width))
+    head, top = _draw_title(title, width)
+    bottom = top + len(labels) * _BAND_HEIGHT
+    dots = "".join(
+        f'<circle cx="{scale(point.value):.1f}" cy="{top + point.y * _BAND_HEIGHT:.1f}" r="2"/>' for point in points
     )
-    x = alt.X("x:Q", scale=alt.Scale(nice=False, zero=True), axis=_axis(unit, width))
-    y = _y(len(labels))
-    coloured = _chart("bars").mark_rect(aria=False).encode(x, alt.X2("x2"), y, alt.Y2("y2"), colour)
-    totals = _chart("totals").mark_rect(aria=False, color=INK, opacity=0.75).encode(x, alt.X2("x2"), y, alt.Y2("y2"))
-    inside = _chart("inside").mark_text(aria=False, fontSize=11, baseline="middle")
-    inside = inside.encode(x, y, text="text:N", color=alt.Color("ink:N", scale=None))
-    rects = [{"y": b.row + 0.42, "y2": b.row + 0.9, "x": b.start, "x2": b.end, "category": b.category} for b in bars]
-    data = {
-        "bars": [rect for rect in rects if rect["category"]],
-        "totals": [rect for rect in rects if not rect["category"]],
-        "inside": [
-            {"y": b.row + 0.66, "x": (b.start + b.end) / 2, "text": b.text, "ink": category_colour(b.category).text}
-            for b in bars
-            if b.text
-        ],
-        "labels": _place_labels(labels, 0.36, width),
-    }
-    return _finish([totals, coloured, inside, _label_layer(y)], data, width, len(labels) * _ROW_HEIGHT, title)
-
-
-@debug_mode(False)  # a test checks the specifications; at run time that takes most of the time
-def draw_points(points: Values, medians: Values, labels: Sequence[Row], *, width: int, title: Title) -> Drawing:
-    """Points `ms`, `y` in bands of height one, and a line from `y` to `end` at each median."""
-    x = alt.X("ms:Q", scale=alt.Scale(zero=False, nice=True), axis=_axis("ms", width))
-    y = _y(len(labels))
-    dots = _chart("points").mark_circle(aria=False, size=12, color=INK, opacity=0.45).encode(x, y)
-    middle = _chart("medians").mark_rule(aria=False, color=MARK, strokeWidth=2).encode(x, y, alt.Y2("end"))
-    data = {"points": points, "medians": medians, "labels": _place_labels(labels, 0.36, width, lines=2)}
-    return _finish([dots, middle, _label_layer(y)], data, width, len(labels) * _BAND_HEIGHT, title)
-
-
-def _chart(data: str) -> alt.Chart:
-    return alt.Chart(alt.NamedData(name=data))
-
-
-def _y(rows: int) -> alt.Y:
-    return alt.Y("y:Q", scale=alt.Scale(domain=[0, rows], reverse=True, nice=False), axis=None)
-
-
-def _axis(unit: str | None, width: int) -> alt.Axis | None:
-    return alt.Axis(title=unit, tickCount=max(3, width // 90)) if unit else None
-
-
-def _label_layer(y: alt.Y) -> alt.Chart:
-    mark = _chart("labels").mark_text(
-        aria=False, align="left", baseline="line-bottom", fontSize=12, color=INK, lineBreak="\n"
+    lines = "".join(
+        f'<path d="M{scale(m.value):.1f} {top + m.y * _BAND_HEIGHT:.1f}V{top + m.end * _BAND_HEIGHT:.1f}" '
+        f'stroke="{MARK}" stroke-width="2"/>'
+        for m in medians
     )
-    encoded: alt.Chart = mark.encode(x=alt.value(0), y=y, text="label:N")
-    return encoded
+    parts = [
+        head,
+        _draw_grid(scale, top, len(labels), _BAND_HEIGHT),
+        f'<g fill-opacity="0.45">{dots}</g>{lines}',
+        *(_draw_label(row, top, _BAND_HEIGHT, width, lines=2) for row in labels),
+        _draw_axis(scale, bottom, "ms"),
+    ]
+    return Drawing(width, bottom + 42, "".join(parts), points=tuple(points))
 
 
-def _place_labels(labels: Sequence[Row], above: float, width: int, lines: int = 1) -> Values:
-    room = int(width / _PIXELS_PER_LETTER)
-    placed = []
-    for row in labels:
-        # What is no letter would end the process inside the drawing library.
-        name = printable(" ".join(row.name.split()))
-        value = f": {row.value}" if row.value else ""
-        if lines > 1 and len(name) + len(value) > room:
-            label = f"{_shorten(name, room)}\n{row.value}"
-        else:
-            label = _shorten(name, room - len(value)) + value
-        placed.append({"y": row.number + above, "label": label})
-    return placed
+def _round_outwards(scale: _Scale) -> _Scale:
+    """The scale from a tick to a tick, so that no point lies on the edge."""
+    step = scale._step
+    low, high = math.floor(scale.low / step) * step, math.ceil(scale.high / step) * step
+    return _Scale(low, high if high > low else low + step, scale.width)
+
+
+def _draw_title(title: Title, width: int) -> tuple[str, float]:
+    """The title and where the drawing below it begins."""
+    columns = int(width / _PIXELS_PER_LETTER)
+    at, parts = 0.0, []
+    for text, style, height in ((title.text, ' font-size="14" font-weight="bold"', 18), (title.subtitle, "", 16)):
+        for line in textwrap.wrap(text, columns):
+            at += height
+            parts.append(f'<text x="{_MARGIN}" y="{at - 3:g}"{style}>{_safe(line)}</text>')
+    return "".join(parts), at + 8
+
+
+def _draw_grid(scale: _Scale, top: float, rows: int, height: int) -> str:
+    """Lines at the ticks, in the lower part of each row only: the upper part is for its label."""
+    spans = [(top + (row + 0.4) * height, top + (row + 0.97) * height) for row in range(rows)]
+    paths = "".join(f"M{scale(tick):.1f} {start:.1f}V{end:.1f}" for tick in scale.ticks for start, end in spans)
+    return f'<path d="{paths}" stroke="currentColor" opacity="0.2"/>'
+
+
+def _draw_axis(scale: _Scale, y: float, unit: str) -> str:
+    def anchor(tick: float) -> str:
+        x = scale(tick)
+        return "start" if x < 3 * _MARGIN else "end" if x > scale.width - 3 * _MARGIN else "middle"
+
+    ticks = "".join(
+        f'<text x="{scale(tick):.1f}" y="{y + 16:g}" font-size="10" text-anchor="{anchor(tick)}">'
+        f"{scale.label(tick)}</text>"
+        for tick in scale.ticks
+    )
+    line = f'<path d="M{_MARGIN} {y:g}H{scale.width - _MARGIN}" stroke="currentColor" opacity="0.6"/>'
+    return f'{line}{ticks}<text x="{scale.width / 2:g}" y="{y + 32:g}" text-anchor="middle">{_safe(unit)}</text>'
+
+
+def _draw_bar(bar: Bar, scale: _Scale, top: float) -> str:
+    start, end = scale(bar.start), scale(bar.end)
+    y = top + (bar.row + 0.42) * _ROW_HEIGHT
+    fill = f'fill="{category_colour(bar.category).fill}"' if bar.category else 'opacity="0.75"'
+    size = f'width="{max(end - start, 0.0):.2f}" height="{0.48 * _ROW_HEIGHT:.1f}"'
+    rect = f'<rect x="{start:.2f}" y="{y:.1f}" {size} {fill}/>'
+    if not bar.text:
+        return rect
+    ink = category_colour(bar.category).text
+    middle = (start + end) / 2
+    return rect + (
+        f'<text x="{middle:.1f}" y="{y + 0.36 * _ROW_HEIGHT:.1f}" font-size="11" text-anchor="middle" '
+        f'fill="{ink}">{_safe(bar.text)}</text>'
+    )
+
+
+def _draw_label(row: Row, top: float, height: int, width: int, lines: int = 1) -> str:
+    room = int((width - 2 * _MARGIN) / _PIXELS_PER_LETTER)
+    name, value = " ".join(row.name.split()), f": {row.value}" if row.value else ""
+    y = top + (row.number + 0.4) * height - 4
+    if lines > 1 and len(name) + len(value) > room:
+        return _text(_shorten(name, room), y - 15) + _text(row.value, y)
+    return _text(_shorten(name, room - len(value)) + value, y)
+
+
+def _text(text: str, y: float) -> str:
+    return f'<text x="{_MARGIN}" y="{y:.1f}">{_safe(text)}</text>'
+
+
+def _draw_legend(categories: Sequence[str], top: float, width: int) -> tuple[str, float]:
+    names = list(dict.fromkeys(category for category in categories if category))
+    columns = max(1, width // _LEGEND_ENTRY)
+    parts = []
+    for number, name in enumerate(names):
+        x, y = _MARGIN + number % columns * _LEGEND_ENTRY, top + number // columns * 17
+        parts.append(f'<rect x="{x}" y="{y:g}" width="10" height="10" fill="{category_colour(name).fill}"/>')
+        parts.append(f'<text x="{x + 15}" y="{y + 9:g}">{_safe(_shorten(name, 21))}</text>')
+    return "".join(parts), top + math.ceil(len(names) / columns) * 17 + (4 if names else -10)
 
 
 def _shorten(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: max(room - 1, 1)]}\u2026"
 
 
-def _finish(layers: list[alt.Chart], data: Mapping[str, Values], width: int, height: int, title: Title) -> Drawing:
-    columns = int(width / _PIXELS_PER_LETTER)
-    chart = alt.LayerChart(
-        layer=layers,
-        width=width,
-        height=height,
-        padding=4,
-        title=alt.TitleParams(
-            text=textwrap.wrap(title.text, columns), subtitle=textwrap.wrap(title.subtitle, columns), anchor="start"
-        ),
-        config=alt.Config(
-            background=PAPER,
-            font=_FONT,
-            view=alt.ViewConfig(stroke=None),
-            title=alt.TitleConfig(
-                frame="group", fontSize=14, color=INK, subtitleColor=INK, subtitleFontSize=12, offset=10
-            ),
-            axis=alt.AxisConfig(
-                labelColor=INK, titleColor=INK, gridColor=GRID, gridOpacity=0.35, domainColor=GRID, tickColor=GRID
-            ),
-            legend=alt.LegendConfig(labelColor=INK, symbolType="square", labelFontSize=12, labelLimit=0),
-        ),
-    )
-    # The data joins last: altair copies what it holds at every step.
-    return {**chart.to_dict(validate=False), "datasets": {name: list(values) for name, values in data.items()}}
+def _safe(text: str) -> str:
+    return escape(printable(text))

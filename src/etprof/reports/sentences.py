@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from etprof.core.report import (
-    ArmReport,
-    CategoryShift,
+    CategoryChange,
     Comparison,
     Interval,
     KernelEvidence,
     KernelUse,
     NextStep,
     Report,
+    VariantReport,
     Verdict,
 )
 from etprof.core.run import NO_TIMES
 from etprof.core.units import NS_PER_MS, NS_PER_US, format_ms, format_percent, format_ratio
 
-EMULATED = "This device is emulated: which kernels run is real, its times mean nothing and are not shown."
+EMULATED = "This device is emulated: the kernels that run are real, the times are not meaningful and not shown."
 NO_PAIR = "Nothing is compared here: the plan names no pair."
-NO_TRACE = "Not measured: where the time goes. No block of this run left a trace; give the experiments traced runs."
+NO_TRACE = "Not measured: where the time goes. No block of this run recorded a trace; give the experiments traced runs."
 NO_KERNELS = (
     "Not measured: which kernels executed. "
     "An experiment whose `mode` is `trace` in the plan samples the program counter."
@@ -35,7 +35,7 @@ _MICROSECOND_MS = NS_PER_US / NS_PER_MS
 
 def verdict_sentence(comparison: Comparison) -> str:
     """What the comparison says, with its interval, in one sentence."""
-    who = f"{comparison.candidate} against {comparison.baseline} ({_threads(comparison.threads)})"
+    who = comparison.title
     if comparison.speedup is None:
         return f"{who}: {comparison.verdict.value}; {comparison.reason}."
     interval = comparison.speedup
@@ -49,9 +49,7 @@ def verdict_sentence(comparison: Comparison) -> str:
 def noise_sentence(comparison: Comparison) -> str:
     if comparison.noise_floor is None:
         return ""
-    return (
-        f"An arm compared with itself in the same schedule differs by up to {format_percent(comparison.noise_floor)}."
-    )
+    return f"Noise floor: {format_percent(comparison.noise_floor)}."
 
 
 def bottleneck_sentence(comparison: Comparison) -> str:
@@ -68,34 +66,32 @@ def bottleneck_sentence(comparison: Comparison) -> str:
     return f"The bottleneck moves from {before.name} ({_shift(before)}) to {after.name} ({_shift(after)})."
 
 
-def missing_latency(arm: ArmReport, report: Report) -> str:
-    """What stands in place of an arm's latency."""
+def missing_latency(variant: VariantReport, report: Report) -> str:
+    """What stands in place of a variant's latency."""
     if not report.times_are_real:
         return NO_TIMES
-    if arm.evidence:
+    if variant.evidence:
         return "sampled for its kernels, not timed"
-    return "traced only, not timed" if arm.accounting else "no block ended well"
+    return "traced only, not timed" if variant.accounting else "no successful block"
 
 
-def timing_mode(arms: Sequence[ArmReport]) -> str:
-    """Whether a tracer was on while the arms were timed: a stock runner that has one leaves no choice."""
-    modes = {arm.latency.is_traced for arm in arms if arm.latency}
+def timing_mode(variants: Sequence[VariantReport]) -> str:
+    """Whether a tracer was on while the variants were timed: a stock runner that has one leaves no choice."""
+    modes = {variant.latency.is_traced for variant in variants if variant.latency}
     return "traced and untraced" if len(modes) > 1 else "traced" if True in modes else "untraced"
 
 
 def sampling_sentence(evidence: KernelEvidence) -> str:
     """How many samples there are, and what became of the others."""
     return (
-        f"Samples that executed something: {evidence.samples} ({evidence.outside} outside of any operator); waiting: "
+        f"Active samples: {evidence.samples} ({evidence.outside} outside of any operator); waiting: "
         f"{evidence.waiting}; dropped: {evidence.dropped}; threads: {evidence.sampled_threads}. "
         f"{evidence.extension} was {'shown to' if evidence.shown else 'hidden from'} the kernels."
     )
 
 
 def kernels_text(kernels: Sequence[KernelUse]) -> str:
-    return (
-        "; ".join(f"{k.name or 'without a name'} ({k.instruction_class}, {k.samples})" for k in kernels) or "none seen"
-    )
+    return "; ".join(f"{k.name or 'unnamed'} ({k.instruction_class}, {k.samples})" for k in kernels) or "none sampled"
 
 
 def instructions_text(instructions: Mapping[str, int]) -> str:
@@ -111,8 +107,8 @@ def interval_text(interval: Interval | None) -> str:
     )
 
 
-def median_text(arm: ArmReport, report: Report) -> str:
-    return format_ms(arm.latency.median_ms) if arm.latency else missing_latency(arm, report)
+def median_text(variant: VariantReport, report: Report) -> str:
+    return format_ms(variant.latency.median_ms) if variant.latency else missing_latency(variant, report)
 
 
 def speedup_text(comparison: Comparison) -> str:
@@ -133,60 +129,62 @@ def trust_sentence(report: Report) -> str:
 
 def gain_sentence(step: NextStep) -> str:
     """The bound as time, as a share, and as what the whole inference would gain (Amdahl's law)."""
-    ceiling = f"; the inference {format_ratio(1 / (1 - step.share))} as fast" if step.share < 1 else ""
-    return f"saves at most {format_ms(step.saves_ms)} of each inference ({format_percent(step.share)}{ceiling})"
+    overall = f", {format_ratio(1 / (1 - step.share))} overall" if step.share < 1 else ""
+    return f"at most {format_ms(step.saves_ms)} ({format_percent(step.share)}){overall}"
 
 
-def layout_sentence(arm: ArmReport) -> str:
-    """The layout churn of an arm and its hotspot; empty where there is none."""
-    rows = arm.layout_changes
+def layout_sentence(variant: VariantReport) -> str:
+    """The layout churn of a variant and its hotspot; empty where there is none."""
+    rows = variant.layout_changes
     if not rows:
         return ""
     transposes = [row for row in rows if row.kind == "transpose"]
     hotspot = max(rows, key=lambda row: row.mean_ms)
     where = f" in {hotspot.module_path}" if hotspot.module_path else ""
     return (
-        f"{arm.label}: {len(rows)} operators only move data, {format_ms(sum(row.mean_ms for row in rows))} or "
-        f"{format_percent(sum(row.share for row in rows))} of each inference; {len(transposes)} are transposes with "
-        f"{format_ms(sum(row.mean_ms for row in transposes))}. "
+        f"{variant.label}: data movement takes {format_ms(sum(row.mean_ms for row in rows))} "
+        f"({format_percent(sum(row.share for row in rows))}) of each inference; operators: {len(rows)}. "
+        f"Of these transposes: {len(transposes)}, {format_ms(sum(row.mean_ms for row in transposes))}. "
         f"Hotspot: {hotspot.name}{where}, {format_ms(hotspot.mean_ms)} ({format_percent(hotspot.share)})."
     )
 
 
-def measurable(arm: ArmReport) -> ArmReport:
-    """The arm without layout changes that take less than the microsecond XNNPACK counts in."""
+def measurable(variant: VariantReport) -> VariantReport:
+    """The variant without layout changes that take less than the microsecond XNNPACK counts in."""
     return replace(
-        arm,
-        layout_changes=tuple(row for row in arm.layout_changes if row.mean_ms >= _MICROSECOND_MS),
-        cancelling=tuple(pair for pair in arm.cancelling if pair.saves_ms >= _MICROSECOND_MS),
+        variant,
+        layout_changes=tuple(row for row in variant.layout_changes if row.mean_ms >= _MICROSECOND_MS),
+        cancelling=tuple(pair for pair in variant.cancelling if pair.saves_ms >= _MICROSECOND_MS),
     )
 
 
-def rest_sentence(arm: ArmReport, shown: int) -> str:
+def rest_sentence(variant: VariantReport, shown: int) -> str:
     """What a table of layout changes leaves out; empty if nothing."""
-    rest = len(arm.layout_changes) - shown
-    brief = len(arm.layout_changes) - len(measurable(arm).layout_changes)
+    rest = len(variant.layout_changes) - shown
+    brief = len(variant.layout_changes) - len(measurable(variant).layout_changes)
     return f"{rest} more are not shown, {brief} of them shorter than a microsecond." if rest else ""
 
 
 def has_modules(report: Report) -> bool:
-    return any(row.module_path for arm in report.arms for row in arm.operators)
+    return any(row.module_path for variant in report.variants for row in variant.operators)
 
 
-def portable_sentence(arm: ArmReport) -> str:
-    rows = [row for row in arm.operators if not row.delegated]
+def portable_sentence(variant: VariantReport) -> str:
+    rows = [row for row in variant.operators if not row.delegated]
     if not rows:
-        return f"{arm.label}: every operator is delegated."
+        return f"{variant.label}: every operator is delegated."
     return (
-        f"{arm.label}: {len(rows)} of {len(arm.operators)} operators are not delegated and take "
-        f"{format_ms(sum(row.mean_ms for row in rows))} or {format_percent(sum(row.share for row in rows))}."
+        f"{variant.label}: {len(rows)} of {len(variant.operators)} operators not delegated, "
+        f"{format_ms(sum(row.mean_ms for row in rows))} ({format_percent(sum(row.share for row in rows))})."
     )
 
 
-def setting_sentence(arm: ArmReport) -> str:
-    hidden = f"hidden from XNNPACK: {', '.join(arm.features_hidden)}" if arm.features_hidden else "nothing hidden"
-    runner = arm.runner if arm.runner.endswith("runner") else f"{arm.runner} runner"
-    return f"{arm.label}: {hidden}; {runner}"
+def setting_sentence(variant: VariantReport) -> str:
+    hidden = (
+        f"hidden from XNNPACK: {', '.join(variant.features_hidden)}" if variant.features_hidden else "nothing hidden"
+    )
+    runner = variant.runner if variant.runner.endswith("runner") else f"{variant.runner} runner"
+    return f"{variant.label}: {hidden}; {runner}"
 
 
 def format_change_ms(change_ms: float) -> str:
@@ -197,9 +195,5 @@ def format_change_ms(change_ms: float) -> str:
     return ("+" if change_ms > 0 else "\u2212") + text
 
 
-def _shift(row: CategoryShift) -> str:
+def _shift(row: CategoryChange) -> str:
     return f"{format_percent(row.baseline_share)} of the time before, {format_percent(row.candidate_share)} after"
-
-
-def _threads(count: int) -> str:
-    return f"{count} thread" if count == 1 else f"{count} threads"

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import etprof
+from etprof.core.digest import content_sha256
 from etprof.core.errors import DependencyError, RunnerError
 from etprof.runner.cpu_features import host_architecture
 from etprof.runner.isa import LAYOUTS
@@ -36,7 +37,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Target:
-    """The kind of machine a runner is for, with what CMake has to be told to build for it."""
+    """The kind of machine a runner is for, with the CMake options to build for it."""
 
     system: str
     architecture: str
@@ -89,7 +90,7 @@ def make_cache_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunnerError(
-            f"The cache folder {folder} cannot be made: {error.strerror}.",
+            f"The cache folder {folder} cannot be created: {error.strerror}.",
             hint="Set ETPROF_CACHE to a folder you can write to.",
         ) from error
 
@@ -105,7 +106,7 @@ def find_runner() -> NativeRunner | None:
 
 
 def ensure_runner(progress: Progress = lambda _: None) -> NativeRunner:
-    """This machine's runner, built now if it is not there yet."""
+    """This machine's runner, built now if necessary."""
     return build_runner(installed_sdk(), require_compiler(), host_target(), progress=progress)
 
 
@@ -114,8 +115,8 @@ def build_runner(
 ) -> NativeRunner:
     if target.architecture not in LAYOUTS:
         raise DependencyError(
-            f"There is no native runner for {target.architecture}: how cpuinfo describes it is not known.",
-            hint="The Python runner runs there, without hiding features.",
+            f"There is no native runner for {target.architecture}: its cpuinfo layout is unknown.",
+            hint="The Python runner works there, but cannot hide features.",
         )
     folder = _folder(sdk, compiler, target)
     built = None if force else load_built(folder)
@@ -123,7 +124,7 @@ def build_runner(
         return built
     progress(f"building the native runner for {target.name} against executorch {sdk.version}")
     make_cache_folder(folder.parent)
-    # Beside its final place, so that the last step is a rename: nobody ever meets half a runner.
+    # Beside its final place, so that the last step is a rename: nobody ever sees an incomplete runner.
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as scratch:
         binary = compile_sources(Path(scratch), sdk, compiler, target, render_isa_header(target.architecture))
         ready = Path(scratch) / "ready"
@@ -145,7 +146,7 @@ def load_built(folder: Path) -> NativeRunner | None:
         facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
         return NativeRunner(**facts | {"path": folder / BINARY, "executorch_prefix": Path(facts["executorch_prefix"])})
     except (ValueError, TypeError, KeyError):
-        # Damaged, or kept by another version: as good as not there, since it is built again in seconds.
+        # Damaged, or written by another version: treated as missing, since it is built again in seconds.
         return None
 
 
@@ -165,22 +166,14 @@ def compile_sources(scratch: Path, sdk: Sdk, compiler: Compiler, target: Target,
     log = _run_step(configure, "configured") + _run_step([cmake, "--build", str(build)], "compiled")
     binary = build / BINARY
     if not binary.is_file():
-        raise RunnerError(f"The build ended well but made no {BINARY}.\n{log}")
+        raise RunnerError(f"The build succeeded but produced no {BINARY}.\n{log}")
     return binary
-
-
-def source_digest() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(SOURCES.iterdir()):
-        if path.is_file():
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def _folder(sdk: Sdk, compiler: Compiler, target: Target) -> Path:
     made_of = [
-        source_digest(), render_isa_header(target.architecture), etprof.__version__, sdk.version, str(sdk.prefix),
-        compiler.path, compiler.version, target.name, *target.cmake_options,
+        content_sha256(SOURCES), render_isa_header(target.architecture), etprof.__version__, sdk.version,
+        str(sdk.prefix), compiler.path, compiler.version, target.name, *target.cmake_options,
     ]  # fmt: skip
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
     return cache_dir() / "runners" / f"{target.name}-{key}"
@@ -192,7 +185,7 @@ def _run_step(command: list[str], verb: str) -> str:
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_STEP_TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise RunnerError(f"The native runner could not be {verb} in {_STEP_TIMEOUT_S:.0f} s.") from error
+        raise RunnerError(f"The native runner could not be {verb}: timed out after {_STEP_TIMEOUT_S:.0f} s.") from error
     if done.returncode != 0:
         raise RunnerError(
             f"The native runner could not be {verb}:\n{_first_error(done.stdout)}",
@@ -208,7 +201,7 @@ def _first_error(log: str) -> str:
 
 
 def _put_in_place(ready: Path, folder: Path, *, force: bool) -> None:
-    """Gives the folder its final name; where another process was faster, its result is as good as ours."""
+    """Gives the folder its final name; where another process was faster, its result is kept."""
     if folder.exists() and (force or load_built(folder) is None):
         folder.rename(ready.parent / "replaced")
     rename_unless_there(ready, folder)

@@ -20,7 +20,7 @@ _LAUNCHER = "run"
 _LOADERS = {"arm64": "ld-linux-aarch64.so.1", "x86_64": "ld-linux-x86-64.so.2"}
 _C_LIBRARIES = ("libstdc++.so.6", "libgcc_s.so.1", "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2")
 _LAUNCHER_TEXT = """#!/bin/sh
-# Starts the runner with the libraries of this folder, wherever the folder lies.
+# Starts the runner with the libraries of this folder, wherever the folder is.
 case $0 in */*) here=${0%/*} ;; *) here=. ;; esac
 here=$(cd "$here" && pwd) || exit 4
 exec "$here/lib/@LOADER@" --library-path "$here/lib" "$here/bin/@BINARY@" "$@"
@@ -36,7 +36,7 @@ class Bundle:
     loader: str
 
     def command(self, folder: str) -> tuple[str, ...]:
-        """Arguments that start the bundle lying in `folder` of another machine, without a shell."""
+        """Arguments that start the bundle in `folder` of another machine, without a shell."""
         return (f"{folder}/lib/{self.loader}", "--library-path", f"{folder}/lib", f"{folder}/bin/{BINARY}")
 
     @property
@@ -47,13 +47,13 @@ class Bundle:
 def ensure_bundle(
     sdk: Sdk, compiler: Compiler, target: Target, *, force: bool = False, progress: Progress = lambda _: None
 ) -> Bundle:
-    """The bundle for this target, built now if it is not there yet."""
+    """The bundle for this target, built now if necessary."""
     if target.system != "linux" or compiler.is_toolchain_file:
         raise UsageError(
             "Only a runner that a plain compiler builds for Linux can be bundled, with that compiler's C library.",
-            hint="Leave --bundle away, or --toolchain-file.",
+            hint="Omit --bundle or --toolchain-file.",
         )
-    # The path of this machine's SDK has no business in a program that travels.
+    # The path of this machine's SDK must not be in a program that is copied elsewhere.
     relocatable = Target(target.system, target.architecture, (*target.cmake_options, "-DETPROF_RELOCATABLE=ON"))
     runner = build_runner(sdk, compiler, relocatable, force=force, progress=progress)
     bundle = Bundle(runner.path.parent / FOLDER_NAME, runner, _LOADERS[target.architecture])

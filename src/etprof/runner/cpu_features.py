@@ -1,4 +1,4 @@
-"""What the operating system says this CPU can do, in cpuinfo's names."""
+"""The features that the operating system reports for this CPU, in cpuinfo's names."""
 
 import ctypes
 import platform
@@ -40,7 +40,7 @@ def present_features() -> tuple[str, ...]:
 
 
 def read_sme_vector_bits() -> int | None:
-    """The SME streaming vector length, or None where there is no SME or the system does not tell."""
+    """The SME streaming vector length, or None where there is no SME or the system does not report it."""
     if not sys.platform.startswith("linux") or host_architecture() != "arm64":
         return None
     length = ctypes.CDLL(None).prctl(_PR_SME_GET_VL, 0, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""What may disturb a measurement on this machine: frequency, load and temperature, where the system tells them."""
+"""What may disturb a measurement on this machine: frequency, load and temperature, where the system reports them."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ def read_cpu_state() -> CpuState:
 
 
 def read_governor() -> str:
-    """The frequency governor of the first core; empty where the system has none to tell."""
+    """The frequency governor of the first core; empty where the system reports none."""
     path = _CPU_ROOT / "cpu0/cpufreq/scaling_governor"
     return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
@@ -34,6 +34,6 @@ def _read_numbers(root: Path, pattern: str) -> list[int]:
         try:
             numbers.append(int(path.read_text(encoding="utf-8")))
         except (OSError, ValueError):
-            # Some zones and offline cores refuse to be read; what they would say is simply not known.
+            # Some zones and offline cores cannot be read; their values are unknown.
             continue
     return numbers

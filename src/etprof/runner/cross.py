@@ -1,4 +1,4 @@
-"""Building for another kind of machine: the targets, their compilers, and the ExecuTorch wheel that fits them."""
+"""Building for another kind of machine: the targets, their compilers, and the ExecuTorch wheels for them."""
 
 import os
 import shutil
@@ -78,14 +78,14 @@ def _resolve_compiler(target: Target, toolchain_file: Path | None) -> Compiler:
 
 
 def _fetch_sdk(target: Target, version: str, progress: Progress) -> Sdk:
-    """The SDK of the wheel of this version for the target, fetched once and kept."""
+    """The SDK of the wheel of this version for the target, downloaded once and kept."""
     if target != _LINUX_ARM64:
         raise UsageError(
             f"There is no ExecuTorch wheel for {target.name}.", hint="Name your own build with --executorch-prefix DIR."
         )
     folder = cache_dir() / "sdks" / f"{target.name}-{version}"
     if not folder.exists():
-        progress(f"fetching the executorch {version} wheel for {target.name}")
+        progress(f"downloading the executorch {version} wheel for {target.name}")
         make_cache_folder(folder.parent)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="fetching-") as scratch:
             unpacked = Path(scratch) / "unpacked"
@@ -102,12 +102,12 @@ def _download_wheel(version: str, destination: Path) -> Path:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired as error:
-        raise DependencyError(f"Fetching the executorch wheel took longer than {_FETCH_TIMEOUT_S:.0f} s.") from error
+        raise DependencyError(f"Downloading the executorch wheel timed out after {_FETCH_TIMEOUT_S:.0f} s.") from error
     wheels = sorted(destination.glob("executorch-*.whl"))
     if done.returncode != 0 or not wheels:
-        reason = (done.stderr.strip().splitlines() or ["pip says nothing"])[-1]
+        reason = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
         raise DependencyError(
-            f"The executorch {version} wheel for {_WHEEL_PLATFORM} cannot be fetched: {reason}",
+            f"The executorch {version} wheel for {_WHEEL_PLATFORM} cannot be downloaded: {reason}",
             hint="Check the network, or unpack that wheel yourself and name it with --executorch-prefix DIR.",
         )
     return wheels[0]

@@ -1,4 +1,4 @@
-"""Hides CPU features from XNNPACK: clears them in cpuinfo's table, after proving that it is laid out as we think.
+"""Hides CPU features from XNNPACK: clears them in cpuinfo's table, after proving that it is laid out as expected.
 
 XNNPACK reads the table once, when its library is loaded. So this must run in a process that has not loaded it yet.
 """
@@ -58,13 +58,13 @@ class IsaView:
 
 
 def hide_features(threadpool_library: Path, requested: tuple[str, ...]) -> IsaView:
-    """Loads the library that holds cpuinfo's table, proves the layout, and clears what was asked for."""
+    """Loads the library that holds cpuinfo's table, proves the layout, and clears what was requested."""
     architecture = host_architecture()
     layout = LAYOUTS.get(architecture)
     if layout is None:
         if requested:
-            raise RunnerError(f"Features cannot be hidden on {architecture}: its cpuinfo layout is not known.")
-        return IsaView((), (), "no layout known for this architecture")
+            raise RunnerError(f"Features cannot be hidden on {architecture}: its cpuinfo layout is unknown.")
+        return IsaView((), (), "unproven: the cpuinfo layout of this architecture is unknown")
     library = ctypes.CDLL(str(threadpool_library), mode=ctypes.RTLD_GLOBAL)
     library.cpuinfo_initialize.restype = ctypes.c_bool
     if not library.cpuinfo_initialize():
@@ -86,7 +86,7 @@ def hide_in_table(
     if disagreement and requested:
         raise RunnerError(
             f"Refusing to hide {', '.join(requested)}: {disagreement}.",
-            hint="The installed executorch lays out cpuinfo differently. Install the version `etprof doctor` asks for.",
+            hint="The installed executorch lays out cpuinfo differently. `etprof doctor` names the tested version.",
         )
     if disagreement:
         return IsaView((), (), f"unproven: {disagreement}")
@@ -111,7 +111,7 @@ def find_disagreement(
 ) -> str:
     """The first thing that contradicts the layout, as a phrase; empty when it is proven.
 
-    `table_bytes` is the size the dynamic loader knows the table by, None where it does not tell.
+    `table_bytes` is the size that the dynamic loader reports for the table, None where it does not.
     """
     if table_bytes is not None and table_bytes != layout.size:
         return f"cpuinfo's table has {table_bytes} bytes, not the expected {layout.size}"
@@ -120,7 +120,7 @@ def find_disagreement(
         return f"the operating system reports only {len(strict)} features, too few to prove cpuinfo's layout"
     for name, offset in layout.offsets.items():
         if table[offset] > 1:
-            return f"cpuinfo's field {name!r} holds {table[offset]}, which is neither yes nor no"
+            return f"cpuinfo's field {name!r} holds {table[offset]}, not 0 or 1"
     for name, present in strict.items():
         if bool(table[layout.offsets[name]]) != present:
             said = "present" if present else "absent"

@@ -1,4 +1,4 @@
-"""What is there to build runners with, and which runners are built."""
+"""What runners can be built with on this machine, and which runners are built."""
 
 import shutil
 
@@ -10,7 +10,7 @@ from etprof.runner.toolchain import cmake_path, compiler_path, describe_compiler
 
 
 def read_inventory() -> list[tuple[str, str]]:
-    """Name and value of each fact, in the order a reader asks for them."""
+    """Name and value of each fact, in the order they are shown."""
     runner = find_runner()
     rows = [
         ("runner", f"current: {runner.path}" if runner else f"not built: {_why_not_built()}"),

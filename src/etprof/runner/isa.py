@@ -1,4 +1,4 @@
-"""The CPU features cpuinfo tells XNNPACK about: where each lies, how the system calls it, and what hides together.
+"""The CPU features that cpuinfo reports to XNNPACK: where each is stored, and how the system calls it.
 
 The layout of cpuinfo's `cpuinfo_isa` belongs to the ExecuTorch wheel this was read from (1.5.1). It is never trusted:
 `hiding.py` compares it with what the operating system reports before a single byte is changed.
@@ -6,7 +6,7 @@ The layout of cpuinfo's `cpuinfo_isa` belongs to the ExecuTorch wheel this was r
 
 from dataclasses import dataclass
 
-from etprof.core.errors import UnknownNameError, UsageError
+from etprof.core.extensions import features_to_hide
 
 _X86_64_NAMES = (
     "rdtscp", "rdpid", "sysenter", "msr", "clzero", "clflush", "clflushopt", "mwait", "mwaitx", "fxsave", "xsave",
@@ -59,7 +59,7 @@ ARM64_MACOS_SYSCTLS = {
     "FEAT_FHM": "fhm",
 }  # fmt: skip
 
-# cpuinfo decides these by the core's identity where old kernels do not report them, so they prove nothing.
+# cpuinfo infers these from the core's identity where old kernels do not report them, so they prove nothing.
 HEURISTIC_FEATURES = frozenset({"rdm", "fp16arith", "dot"})
 
 
@@ -82,68 +82,8 @@ LAYOUTS = {
     ),
 }
 
-_SME = tuple(n for n in _ARM64_NAMES_LOW if n.startswith("sme"))
-_AMX = tuple(n for n in _X86_64_NAMES if n.startswith("amx"))
-_AVX512 = tuple(n for n in _X86_64_NAMES if n.startswith(("avx512", "avx10")))
-_AVX2 = ("avx2", "fma3", "avxvnni", "avx_vnni_int8", "avx_vnni_int16", "avx_ne_convert")
-
-# What a user may ask to hide, and the features that go with it. A half-hidden SME is no baseline, so any SME name
-# hides all of it; what needs AVX-512 or AVX2 goes with them.
-GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
-    "arm64": {
-        "sme": _SME, "sme2": _SME, "sve": ("sve", "sve2"), "sve2": ("sve2",), "i8mm": ("i8mm",), "bf16": ("bf16",),
-        "dot": ("dot",), "fp16arith": ("fp16arith", "fhm"), "matrix": (*_SME, "i8mm", "bf16"),
-    },
-    "x86_64": {
-        "amx": _AMX, "avx512": (*_AVX512, *_AMX), "avx512vnni": ("avx512vnni",), "avx2": (*_AVX2, *_AVX512, *_AMX),
-        "matrix": _AMX,
-    },
-}  # fmt: skip
-
-# The pair to compare when the user names none: the first row whose feature this CPU has.
-_BEST_EXTENSIONS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
-    "arm64": (
-        ("sme2", "SME2", ("sme", "sme2")),
-        ("sme", "SME", ("sme", "sme2")),
-        ("i8mm", "i8mm and dot product", ("i8mm", "dot")),
-        ("dot", "dot product", ("dot",)),
-    ),
-    "x86_64": (
-        ("amx_tile", "AVX-512 and AMX", ("avx512", "amx")),
-        ("avx512f", "AVX-512", ("avx512", "amx")),
-        ("avx2", "AVX2", ("avx2",)),
-    ),
-}
-
-
-@dataclass(frozen=True)
-class Extension:
-    """The instruction-set extension a comparison is about."""
-
-    label: str
-    slug: str
-    hide_isa: tuple[str, ...]
-
-
-def best_extension(architecture: str, features: tuple[str, ...]) -> Extension:
-    for feature, label, hide_isa in _BEST_EXTENSIONS.get(architecture, ()):
-        if feature in features:
-            return Extension(label, hide_isa[-1] if architecture == "arm64" else hide_isa[0], hide_isa)
-    raise UsageError(
-        f"This {architecture} CPU has no instruction-set extension that can be shown and hidden.",
-        hint="Profile one arm only: give the plan one experiment and no compare_pairs.",
-    )
-
 
 def resolve_hidden(architecture: str, requested: tuple[str, ...]) -> tuple[str, ...]:
     """The features that a list such as `sme,sme2` or `avx512` stands for, each once, in memory order."""
-    groups = GROUPS.get(architecture, {})
-    wanted: set[str] = set()
-    for name in requested:
-        if name not in groups:
-            known = sorted(groups)
-            raise UnknownNameError(
-                f"feature group to hide on {architecture}", name, known, hint=f"Known here: {', '.join(known)}."
-            )
-        wanted.update(groups[name])
+    wanted = features_to_hide(architecture, requested)
     return tuple(n for n in LAYOUTS[architecture].offsets if n in wanted) if wanted else ()

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
+from etprof.core.extensions import HIDDEN_TOGETHER
 from etprof.runner.hiding import MINIMUM_AGREEMENTS
 from etprof.runner.isa import (
     ARM64_LINUX_HWCAPS,
     ARM64_MACOS_SYSCTLS,
-    GROUPS,
     HEURISTIC_FEATURES,
     LAYOUTS,
     X86_64_LINUX_FLAGS,
@@ -18,7 +18,7 @@ def render_isa_header(architecture: str, layout: IsaLayout | None = None) -> str
     """The header for one architecture; `layout` stands in for the known one where a test wants a wrong one."""
     table = layout or LAYOUTS[architecture]
     fields = (f'{{"{n}", {o}, {_boolean(n in HEURISTIC_FEATURES)}}}' for n, o in table.offsets.items())
-    groups = (f'{{"{name}", "{" ".join(members)}"}}' for name, members in GROUPS[architecture].items())
+    groups = (f'{{"{name}", "{" ".join(members)}"}}' for name, members in HIDDEN_TOGETHER[architecture].items())
     return "\n".join(
         [
             "// Generated from isa.py; edit that.",

@@ -47,7 +47,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python_runner", description=__doc__, allow_abbrev=False)
     parser.add_argument("--model_path", type=Path, required=True, help="the .pte to run")
     parser.add_argument("--method_name", default="forward", help="the method of the program to run")
-    parser.add_argument("--inputs", default="", help="raw bytes of each input, by commas; default: ones")
+    parser.add_argument("--inputs", default="", help="raw bytes of each input, comma-separated; default: all ones")
     parser.add_argument("--num_executions", type=int, default=1, help="timed iterations, without a tracer")
     parser.add_argument("--warmup", type=int, default=0, help="untimed iterations before them, at least")
     parser.add_argument("--warmup_max", type=int, default=0, help="and at most, ending when times are steady")
@@ -56,7 +56,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--etdump_path", type=Path, help="where the ETDump goes")
     parser.add_argument("--result_path", type=Path, help="where the result (JSON) goes")
     parser.add_argument("--outputs_path", type=Path, help="folder for the raw bytes of each output")
-    parser.add_argument("--hide_isa", default="", help="feature groups XNNPACK must not see, separated by commas")
+    parser.add_argument("--hide_isa", default="", help="feature groups XNNPACK must not see, comma-separated")
     return parser.parse_args(argv)
 
 
@@ -106,7 +106,7 @@ def _wheel_library(name: str) -> Path:
         if path.exists():
             return path
     raise DependencyError(
-        f"The installed executorch has no lib{name}.{suffix}.", hint="`etprof doctor` says which version is needed."
+        f"The installed executorch has no lib{name}.{suffix}.", hint="`etprof doctor` shows which version is needed."
     )
 
 
@@ -165,7 +165,7 @@ def _torch_dtype(scalar_type: int) -> Any:
 
 
 def _time_once(method: Any, inputs: list[Any]) -> int:
-    # Planned memory may be reused for intermediate values, so inputs are set anew each time, outside of the clock.
+    # Planned memory may be reused for intermediate values, so inputs are set before each run, unmeasured.
     method.set_inputs(inputs)
     start = time.perf_counter_ns()
     try:
@@ -176,7 +176,7 @@ def _time_once(method: Any, inputs: list[Any]) -> int:
 
 
 def warm_up(run_once: Callable[[], int], minimum: int, maximum: int) -> tuple[list[int], bool | None]:
-    """Runs until two consecutive windows have the same median; None when it was not asked to judge."""
+    """Runs until two consecutive windows have the same median; None where no maximum was given."""
     times = [run_once() for _ in range(minimum)]
     if maximum <= minimum:
         return times, None

@@ -33,17 +33,17 @@ def installed_sdk() -> Sdk:
     if folder is None:
         raise DependencyError(
             "executorch is not installed, or its wheel has no C++ SDK.",
-            hint="Install the version that `etprof doctor` asks for.",
+            hint="`etprof doctor` names the tested version.",
         )
     return read_sdk(folder)
 
 
 def read_sdk(prefix: Path) -> Sdk:
-    """The prefix as an SDK, once it is sure that a runner can be built against it."""
+    """The prefix as an SDK, once it is checked that a runner can be built against it."""
     if not (prefix / "include" / "executorch").is_dir():
         raise DependencyError(
             f"{prefix} is not an ExecuTorch install prefix: it has no include/executorch.",
-            hint="The wheel's own folder is one, and so is what `cmake --install` makes of a source build.",
+            hint="The wheel's own folder is one, and so is what `cmake --install` writes for a source build.",
         )
     libraries = tuple(_find_library(prefix, name) for name in RUNTIME_LIBRARIES)
     return Sdk(prefix.resolve(), _read_version(prefix), libraries)

@@ -1,4 +1,4 @@
-"""A runner that somebody else built, named by `runner_path`: what it is, what it can be told, and how to drive it."""
+"""A runner that somebody else built, named by `runner_path`: what it is, and which flags it takes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,38 +32,34 @@ class NamedRunner:
     flags: frozenset[str]
     architecture: str | None
 
-    @property
-    def description(self) -> str:
-        return f"{'native' if self.is_ours else 'stock executor_runner'} {self.path}"
-
 
 def identify_runner(path: Path) -> NamedRunner:
-    """Tells a runner by the texts inside it, so that one for another machine is told as well."""
+    """Recognises a runner by the texts inside it, so that it works for another machine's program as well."""
     if not path.is_file():
         raise UsageError(
-            f"There is no runner {path}.", hint="Leave `runner_path` away: `etprof runner build` makes one in seconds."
+            f"There is no runner {path}.", hint="Omit `runner_path`: `etprof runner build` builds one in seconds."
         )
     data = path.read_bytes()
     is_ours = OUR_MARK in data
     if not is_ours and _STOCK_MARK not in data:
         raise RunnerError(
             f"{path} is neither an ExecuTorch executor_runner nor a runner of etprof.",
-            hint="Leave `runner_path` away: `etprof runner build` makes one in seconds.",
+            hint="Omit `runner_path`: `etprof runner build` builds one in seconds.",
         )
     flags = frozenset(name for name in _STOCK_FLAGS if name.encode() in data)
     return NamedRunner(path, is_ours, flags, _read_architecture(data))
 
 
-def build_stock_command(runner: NamedRunner, job: Job) -> list[str]:
+def build_stock_flags(runner: NamedRunner, job: Job) -> list[str]:
     """The job in the flags this runner has.
 
-    It has no warm-up of its own, so it is asked for that many iterations more; its reader takes them apart again.
+    It has no warm-up of its own, so it runs that many iterations more; the reader of its log separates them again.
     """
     experiment = job.block.experiment
     if experiment.hide_isa:
         raise UsageError(
             f"{runner.path} is a stock executor_runner: it cannot hide {', '.join(experiment.hide_isa)}.",
-            hint="Leave `runner_path` away, or give each arm a runner built for it and no `hide_isa`.",
+            hint="Omit `runner_path`, or give each variant a runner built for it and no `hide_isa`.",
         )
     wanted = {
         "model_path": str(job.model),
@@ -77,10 +73,10 @@ def build_stock_command(runner: NamedRunner, job: Job) -> list[str]:
     if missing:
         raise RunnerError(
             f"{runner.path} has no flag --{missing[0]}, so it cannot run this block.",
-            hint="It is too old. Leave `runner_path` away: `etprof runner build` makes a runner in seconds.",
+            hint="It is too old. Omit `runner_path`: `etprof runner build` builds a runner in seconds.",
         )
     flags = (f"--{name}={value}" for name, value in wanted.items() if name in runner.flags and value)
-    return [str(runner.path), *flags, *experiment.extra_args]
+    return [*flags, *experiment.extra_args]
 
 
 def _read_architecture(data: bytes) -> str | None:

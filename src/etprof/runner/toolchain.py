@@ -1,6 +1,5 @@
 """Finds what builds the native runner: a C++ compiler, CMake and Ninja."""
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -8,6 +7,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from etprof.core.digest import file_sha256
 from etprof.core.errors import DependencyError, UsageError
 
 _VERSION_TIMEOUT_S = 30.0
@@ -29,7 +29,7 @@ class Compiler:
 def read_toolchain_file(path: Path) -> Compiler:
     if not path.is_file():
         raise UsageError(f"There is no CMake toolchain file {path}.")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    digest = file_sha256(path)[:8]
     return Compiler(str(path.resolve()), f"toolchain file {path.name} ({digest})", is_toolchain_file=True)
 
 
@@ -52,7 +52,7 @@ def ninja_path() -> str | None:
 def describe_compiler(path: str) -> Compiler:
     done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_VERSION_TIMEOUT_S, check=False)
     if done.returncode != 0:
-        raise DependencyError(f"The C++ compiler {path} does not work: {done.stderr.strip() or 'it says nothing'}")
+        raise DependencyError(f"The C++ compiler {path} does not work: {done.stderr.strip() or 'no reason given'}")
     return Compiler(path, done.stdout.splitlines()[0].strip() if done.stdout else "unknown")
 
 
@@ -61,7 +61,7 @@ def require_compiler(path: str | None = None) -> Compiler:
     if not found:
         named = os.environ.get("CXX")
         raise DependencyError(
-            f"The C++ compiler {named!r} that CXX names is not there." if named else "There is no C++ compiler.",
+            f"The C++ compiler {named!r} that CXX names was not found." if named else "There is no C++ compiler.",
             hint="Install g++ or clang (Debian: apt-get install g++; macOS: xcode-select --install), "
             "or profile with the Python runner.",
         )
@@ -75,5 +75,5 @@ def require_program(name: str, path: str | None) -> str:
 
 
 def _find_program(name: str) -> str | None:
-    """From its PyPI package beside this Python, which is newer than many a system's own; else from PATH."""
+    """From its PyPI package beside this Python, which is often newer than the system's own; else from PATH."""
     return shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)

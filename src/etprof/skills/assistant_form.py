@@ -23,7 +23,7 @@ def install(skills: Sequence[Skill], final_report: str, folder: Path, *, force: 
     texts = {folder / assistant_name(s) / _FILE: render(s, skills, final_report) for s in skills}
     for path, text in texts.items():
         if not force and path.exists() and path.read_text(encoding="utf-8") != text:
-            raise SkillError(f"{path} is there and says something else.", hint="--force writes it anew.")
+            raise SkillError(f"{path} already exists with other content.", hint="--force overwrites it.")
     for path, text in texts.items():
         write_text(path, text)
     return list(texts)

@@ -1,4 +1,4 @@
-"""Evaluates one check of a contract: pass, fail, or unknown where it cannot be told here."""
+"""Evaluates one check of a contract: pass, fail, or unknown where it cannot be determined here."""
 
 import glob
 import json
@@ -25,7 +25,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one part of a contract; `detail` says why it is no pass."""
+    """What became of one part of a contract; `detail` says why it did not pass."""
 
     part: str
     label: str
@@ -72,7 +72,7 @@ def evaluate(part: str, check: AnyCheck, place: Place) -> Outcome:
         return _evaluate_command(part, check, place)
     paths = _find(check.path, place.workdir)
     if not paths:
-        return Outcome(part, check.label, Status.FAIL, "there is no such file")
+        return Outcome(part, check.label, Status.FAIL, "no such file")
     for path in paths:
         problem = _problem_of(path, check)
         if problem:
@@ -136,7 +136,7 @@ def _evaluate_command(part: str, check: CommandCheck, place: Place) -> Outcome:
     label = check.label
     ended = run_script(check.command, place, check.timeout_s)
     if ended.exit_code is None or ended.exit_code in (_COMMAND_NOT_FOUND, *check.unknown_exits):
-        return Outcome(part, label, Status.UNKNOWN, f"it cannot be told: {ended.problem}", ended.tail)
+        return Outcome(part, label, Status.UNKNOWN, f"cannot be determined: {ended.problem}", ended.tail)
     if ended.problem:
         return Outcome(part, label, Status.FAIL, ended.problem, ended.tail)
     if check.prints not in ended.output:

@@ -84,7 +84,7 @@ class CommandCheck(_Part):
 
     @property
     def label(self) -> str:
-        return f"`{self.command}` ends well" + (f" and prints {self.prints!r}" if self.prints else "")
+        return f"`{self.command}` succeeds" + (f" and prints {self.prints!r}" if self.prints else "")
 
 
 Check = Annotated[FileCheck | JsonCheck | TextCheck | CommandCheck, Field(discriminator="kind")]
@@ -105,7 +105,7 @@ class Contract(_Part):
     def _named_like_variables(cls, value: dict[str, Input]) -> dict[str, Input]:
         for name in value:
             if not _NAME.fullmatch(name):
-                raise ValueError(f"the input {name!r} is no name for a shell variable in small letters")
+                raise ValueError(f"the input {name!r} is not a lower-case shell variable name")
         return value
 
 

@@ -34,7 +34,7 @@ def expand(text: str, values: Mapping[str, str], where: str) -> str:
     try:
         return Template(text).substitute(values)
     except KeyError as error:
-        raise SkillError(f"The contract's {where} uses ${error.args[0]}, which is no input: {text!r}.") from error
+        raise SkillError(f"The contract's {where} uses ${error.args[0]}, which is not an input: {text!r}.") from error
     except ValueError as error:
         raise SkillError(f"The contract's {where} has a stray $: {text!r}.") from error
 

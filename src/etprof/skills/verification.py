@@ -39,7 +39,7 @@ def verify(
 
 
 def judge(outcomes: list[Outcome]) -> Status:
-    """One failure fails the whole; without one, anything that could not be told leaves the whole unknown."""
+    """One failure fails the whole; without one, anything that could not be determined leaves the whole unknown."""
     found = {outcome.status for outcome in outcomes}
     return next(status for status in (Status.FAIL, Status.UNKNOWN, Status.PASS) if status in found)
 
@@ -54,7 +54,7 @@ class _Record:
     obstacle: str = ""
 
     def require(self, check: AnyCheck) -> None:
-        """What is required and absent is no failure of the skill: it cannot be told here."""
+        """A missing prerequisite is not a failure of the skill: the result cannot be determined here."""
         outcome = evaluate("requires", check, self.place)
         if outcome.status is not Status.PASS:
             reason = check.reason or outcome.detail
@@ -72,10 +72,10 @@ class _Record:
         duration_s = time.monotonic() - start
         outcome = Outcome("step", step.title, Status.PASS, duration_s=duration_s)
         if ended.problem:
-            is_told = ended.exit_code not in step.unknown_exits
-            status = Status.FAIL if is_told else Status.UNKNOWN
+            is_decided = ended.exit_code not in step.unknown_exits
+            status = Status.FAIL if is_decided else Status.UNKNOWN
             outcome = replace(outcome, status=status, detail=ended.problem, tail=ended.tail)
-            self.obstacle = f"the step {step.title!r} failed" if is_told else ""
+            self.obstacle = f"the step {step.title!r} failed" if is_decided else ""
         self.outcomes.append(outcome)
 
     def check(self, part: str, check: AnyCheck) -> None:

@@ -1,1 +1,1 @@
-"""Our own formats, in and out: plans, sessions, and every file name."""
+"""Our own formats, in and out: plans, sessions, timelines and tables."""

@@ -26,7 +26,9 @@ def write_bytes(path: Path, content: bytes) -> None:
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise StoreError(f"{path} cannot be written: {error.strerror}.", hint="Check free space and rights.") from error
+        raise StoreError(
+            f"{path} cannot be written: {error.strerror}.", hint="Check free space and permissions."
+        ) from error
 
 
 def read_json(path: Path, *, hint: str = "") -> Any:

@@ -1,26 +1,22 @@
-"""The kernels of an arm as CSV, one row per operator and kernel: written here, and read back here."""
+"""The kernels of a variant as CSV, one row per operator and kernel: written here, and read back here."""
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from etprof.core.errors import StoreError
-from etprof.core.report import KernelEvidence, OperatorKernels
+from etprof.core.records import KernelRecord, list_kernels
+from etprof.core.report import KernelEvidence
 from etprof.core.samples import EXECUTED, KernelLine
 from etprof.store.json_file import write_text
 
-KERNELS_SUFFIX = "_kernels.csv"
 # New columns are added behind these, and none is ever taken away.
-COLUMNS = (
-    "level", "experiment", "threads", "identity", "operator", "category", "data_type", "delegated", "selected_type",
-    "kernel", "instruction_class", "samples", "operator_samples", "waiting_samples", "extension", "extension_executed",
-    "extension_share", "extension_share_low", "extension_share_high", "instructions", "reason",
-)  # fmt: skip
+COLUMNS = ("level", *KernelRecord._fields)
 
 
 def save_kernels(path: Path, evidences: Iterable[KernelEvidence]) -> None:
-    write_rows(path, (line for e in evidences for row in e.operators for line in _rows(e, row)))
+    write_rows(path, (_row(record) for evidence in evidences for record in list_kernels(evidence)))
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
@@ -31,49 +27,20 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     write_text(path, text.getvalue())
 
 
-def _rows(evidence: KernelEvidence, row: OperatorKernels) -> Iterator[dict[str, object]]:
-    share = row.share
-    operator: dict[str, object] = {
-        "level": EXECUTED,
-        "experiment": evidence.experiment,
-        "threads": evidence.threads,
-        "identity": row.identity,
-        "operator": row.name,
-        "category": row.category,
-        "data_type": row.data_type,
-        "delegated": "yes" if row.delegated else "no",
-        "selected_type": row.selected,
-        "samples": 0,
-        "operator_samples": row.samples,
-        "waiting_samples": row.waiting,
-        "extension": evidence.extension,
-        "extension_executed": row.executed.value,
-        "extension_share": f"{share.value:.4f}" if share else "",
-        "extension_share_low": f"{share.low:.4f}" if share else "",
-        "extension_share_high": f"{share.high:.4f}" if share else "",
-        "instructions": " ".join(f"{name}:{count}" for name, count in row.instructions.items()),
-        "reason": row.reason,
-    }
-    for kernel in row.kernels:
-        yield {
-            **operator,
-            "kernel": kernel.name,
-            "instruction_class": kernel.instruction_class,
-            "samples": kernel.samples,
-        }
-    if not row.kernels:
-        yield operator
+def _row(record: KernelRecord) -> dict[str, object]:
+    cells = {name: f"{cell:.4f}" if isinstance(cell, float) else cell for name, cell in record._asdict().items()}
+    return {**cells, "level": EXECUTED, "delegated": "yes" if record.delegated else "no"}
 
 
 def load_kernels(path: Path) -> tuple[KernelLine, ...]:
-    hint = "Give a *_kernels.csv that `etprof kernels` or `etprof xnn-log` wrote."
+    hint = "Give a *_kernels.csv that `etprof kernels run` or `etprof kernels log` wrote."
     try:
         reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path} cannot be read as a table of kernels.", hint=hint) from error
     missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
     if missing:
-        raise StoreError(f"{path} is no table of kernels: it has no column {missing[0]!r}.", hint=hint)
+        raise StoreError(f"{path} is not a table of kernels: it has no column {missing[0]!r}.", hint=hint)
     try:
         return tuple(_load_line(row) for row in reader)
     except (TypeError, ValueError) as error:

@@ -15,7 +15,7 @@ def is_older_manifest(manifest: Any) -> bool:
 
 
 def load_older_session(folder: Path, manifest: dict[str, Any]) -> Session:
-    """One arm for each folder and thread count that holds a trace; nobody says who is to be compared with whom."""
+    """One variant for each folder and thread count that holds a trace; nobody says who is to be compared with whom."""
     results: list[BlockResult] = []
     for path in sorted(folder.glob("*/*.etdump")):
         match = _TRACE_NAME.match(path.stem)
@@ -46,11 +46,11 @@ def load_older_session(folder: Path, manifest: dict[str, Any]) -> Session:
         device=DeviceInfo("unknown", "unknown", "unknown", "unknown", 0, ()),
         model_sha256="",
         inputs_sha256=(),
-        export_meta={},
+        export_meta=None,
         versions={},
         command="",
         started_at="",
-        stop_reason="an older format, which does not say",
+        stop_reason="unknown; the older format does not record it",
         notes=("This folder has the older format: only its traces are known, and no latency without a tracer.",),
         results=tuple(results),
         is_older=True,

@@ -44,7 +44,9 @@ class _WarmupPart(_FilePart):
 
 
 class _ExperimentPart(_FilePart):
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="folder and file name of this arm")
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="name of the experiment, its folder and its files"
+    )
     mode: Literal["timing", "trace"] = Field(default="timing", description="trace: operators only, no latency")
     hide_isa: list[str] = Field(default=[], description="CPU feature groups XNNPACK must not see, such as sme2")
     threads: list[int] = Field(default=[1], min_length=1, description="thread counts to run at: a number or a list")
@@ -84,9 +86,9 @@ class _ExperimentPart(_FilePart):
 
 
 class _SchedulePart(_FilePart):
-    blocks: int = Field(default=6, ge=1, description="fresh processes of each arm, at least")
+    blocks: int = Field(default=6, ge=1, description="fresh processes of each variant, at least")
     max_blocks: int | None = Field(default=None, ge=1, description="and at most, while intervals are too wide")
-    order: Literal["interleaved", "sequential"] = Field(default="interleaved", description="of the arms' blocks")
+    order: Literal["interleaved", "sequential"] = Field(default="interleaved", description="of the variants' blocks")
     target_precision: float = Field(default=0.012, gt=0, description="half width of a speed-up's interval, as a share")
     time_budget_s: float | None = Field(default=None, gt=0, description="no further round after this time")
     cooldown_s: float = Field(default=0.0, ge=0, description="pause before each block")
@@ -99,7 +101,7 @@ class _SchedulePart(_FilePart):
         if self.max_blocks is not None and self.max_blocks < self.blocks:
             raise ValueError(f"max_blocks {self.max_blocks} is below blocks {self.blocks}")
         if self.order == "sequential" and self.max_blocks not in (None, self.blocks):
-            raise ValueError("a sequential schedule cannot add rounds; leave out max_blocks")
+            raise ValueError("a sequential schedule cannot add rounds; omit max_blocks")
         return self
 
 
@@ -192,12 +194,12 @@ def _experiment(part: _ExperimentPart) -> Experiment:
 
 
 def _pairs(asked: list[_PairPart], experiments: tuple[Experiment, ...], source: str) -> tuple[Pair, ...]:
-    """The pairs asked for; with none, each arm that hides features against the one that hides nothing."""
+    """The pairs asked for; with none, each variant that hides features against the one that hides nothing."""
     names = [e.name for e in experiments]
     for name in (n for part in asked for n in (part.baseline, part.candidate)):
         if name not in names:
             raise PlanError(
-                f"{source}: analysis.compare_pairs names {name!r}, which is no experiment.",
+                f"{source}: analysis.compare_pairs names {name!r}, which is not an experiment.",
                 hint=nearest_names_hint(name, names) or f"Experiments: {', '.join(names)}.",
             )
     if asked:

@@ -1,7 +1,7 @@
 """The folder a run is written to: a new run never mixes with an older one."""
 
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from etprof.core.errors import UsageError
@@ -34,7 +34,7 @@ def check_resumable(older: Session, asked: Session) -> None:
     if changed:
         raise UsageError(
             f"The run cannot be resumed: since it began the {' and the '.join(changed)} changed.",
-            hint="Start it anew with --force, which moves the older run aside.",
+            hint="Start over with --force, which moves the older run aside.",
         )
 
 
@@ -45,7 +45,7 @@ def _comparable(session: Session) -> object:
 
 
 def _free_name(folder: Path) -> Path:
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     target = folder.with_name(f"{folder.name}.{stamp}")
     count = 2
     while target.exists():

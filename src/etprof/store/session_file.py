@@ -6,87 +6,125 @@ Both are written after every block, so that an interruption loses nothing that w
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any
 
 from etprof.core.errors import StoreError
+from etprof.core.layout import MANIFEST, METRICS
 from etprof.core.run import Session
 from etprof.store.json_file import read_json, write_json
-from etprof.store.layout import MANIFEST, METRICS
 from etprof.store.older_session import is_older_manifest, load_older_session
+from etprof.store.upgrades import SCHEMA_VERSION, upgrade
 
-# 1: the first.
-SCHEMA_VERSION = 1
+# Whoever reads a trace asks here whether its device was emulated, and should not wait for pydantic.
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
-_SESSION = TypeAdapter(Session)
+_HINT = "Give the folder that holds manifest.json, such as out_<model>/runs/<platform>."
+
+
+@cache
+def _adapter() -> "TypeAdapter[Session]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Session)
 
 
 def save_session(folder: Path, session: Session) -> None:
+    manifest, results = _dump(folder, session)
+    write_json(folder / METRICS, {"schema_version": SCHEMA_VERSION, "results": results})
+    write_json(folder / MANIFEST, manifest)
+
+
+def save_reports(folder: Path, session: Session, reports: tuple[str, ...]) -> Session:
+    """Notes in the manifest which report files were written; what was measured is not touched."""
+    if reports == session.reports or session.is_older:
+        return session
+    noted = replace(session, reports=reports)
+    write_json(folder / MANIFEST, _dump(folder, noted)[0])
+    return noted
+
+
+def _dump(folder: Path, session: Session) -> tuple[dict[str, Any], Any]:
+    """The manifest, and the results, which are a file of their own."""
     portable = _with_plan_paths(session, lambda path: Path(os.path.relpath(path, folder)))
-    fields: dict[str, Any] = _SESSION.dump_python(portable, mode="json")
+    fields: dict[str, Any] = _adapter().dump_python(portable, mode="json")
     results = fields.pop("results")
     fields.pop("is_older")
-    write_json(folder / METRICS, {"schema_version": SCHEMA_VERSION, "results": results})
-    write_json(folder / MANIFEST, {"schema_version": SCHEMA_VERSION, **fields})
+    return {"schema_version": SCHEMA_VERSION, **fields}, results
 
 
 def has_session(folder: Path) -> bool:
     return (folder / MANIFEST).exists() or (folder / METRICS).exists()
 
 
-def was_emulated(trace: Path) -> bool:
-    """Whether a trace lies in the folder of a run on an emulated device, as its manifest says."""
-    for folder in trace.absolute().parents[:2]:
-        try:
-            manifest = read_json(folder / MANIFEST)
-        except StoreError:
-            # There is none, or it is something else's: a trace may lie anywhere.
-            continue
-        device = manifest.get("device") if isinstance(manifest, dict) else None
-        return isinstance(device, dict) and device.get("times_are_real") is False
-    return False
+def was_emulated(*traces: Path) -> bool:
+    """Whether one of the traces lies in the folder of a run on an emulated device, as the nearest manifest says."""
+    read = cache(_read_manifest)
+    nearest = (next(filter(None, map(read, trace.absolute().parents[:2])), None) for trace in traces)
+    return any(_is_emulated(manifest) for manifest in nearest)
+
+
+def _read_manifest(folder: Path) -> Any:
+    """None where there is none, or another program's: a trace may lie anywhere."""
+    try:
+        return read_json(folder / MANIFEST)
+    except StoreError:
+        return None
+
+
+def _is_emulated(manifest: Any) -> bool:
+    device = manifest.get("device") if isinstance(manifest, dict) else None
+    return isinstance(device, dict) and device.get("times_are_real") is False
 
 
 def load_session(folder: Path) -> Session:
     """Reads a session back; its paths lead from the current directory again, wherever the folder was moved to."""
-    hint = "Give the folder that holds manifest.json, such as out_<model>/runs/<platform>."
+    from pydantic import ValidationError
+
     if not has_session(folder) and any(folder.glob("*/*.etdump")):
         return load_older_session(folder, {})
-    older = read_json(folder / MANIFEST, hint=hint)
-    if is_older_manifest(older):
-        return load_older_session(folder, older)
-    manifest = _versioned(folder / MANIFEST, hint)
-    metrics = _versioned(folder / METRICS, hint)
+    manifest = read_json(folder / MANIFEST, hint=_HINT)
+    if is_older_manifest(manifest):
+        return load_older_session(folder, manifest)
+    version = _version_of(manifest, folder / MANIFEST)
+    metrics = read_json(folder / METRICS, hint=_HINT)
+    if _version_of(metrics, folder / METRICS) != version:
+        raise StoreError(f"{folder / METRICS} and {MANIFEST} have different schema versions.", hint=_HINT)
     try:
-        session = _SESSION.validate_python({**manifest, "results": metrics.get("results")}, strict=False)
+        upgrade(manifest, metrics, version)
+    except (LookupError, TypeError) as error:
+        raise StoreError(f"{folder} does not hold a readable session of version {version}.", hint=_HINT) from error
+    try:
+        session = _adapter().validate_python({**manifest, "results": metrics.get("results")}, strict=False)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise StoreError(f"{folder} does not hold a readable session: {where}: {first['msg']}.", hint=hint) from error
+        raise StoreError(f"{folder} does not hold a readable session: {where}: {first['msg']}.", hint=_HINT) from error
     return _with_plan_paths(session, lambda path: Path(os.path.normpath(folder / path)))
 
 
-def _versioned(path: Path, hint: str) -> dict[str, Any]:
-    value = read_json(path, hint=hint)
+def _version_of(value: Any, path: Path) -> int:
     version = value.get("schema_version") if isinstance(value, dict) else None
-    if version != SCHEMA_VERSION:
+    if not isinstance(version, int) or not 1 <= version <= SCHEMA_VERSION:
         raise StoreError(
-            f"{path} has schema version {version}; this etprof reads version {SCHEMA_VERSION}.",
+            f"{path} has schema version {version}; this etprof reads versions 1 to {SCHEMA_VERSION}.",
             hint="Read it with the etprof that wrote it, or run the plan again.",
         )
-    return {key: entry for key, entry in value.items() if key != "schema_version"}
+    return version
 
 
 def _with_plan_paths(session: Session, change: Callable[[Path], Path]) -> Session:
     plan = session.plan
+    experiments = tuple(replace(e, runner_path=change(e.runner_path)) if e.runner_path else e for e in plan.experiments)
     return replace(
         session,
         plan=replace(
             plan,
             model=change(plan.model),
             output_root=change(plan.output_root),
+            experiments=experiments,
             inputs=tuple(change(p) for p in plan.inputs),
         ),
     )

@@ -15,15 +15,6 @@ from etprof.core.trace import EventKind, Trace
 from etprof.core.units import NS_PER_MS
 from etprof.store.json_file import write_json, write_text
 
-ALL_RUNS_SUFFIX = "_all_runs_timeline.csv"
-RUN0_SUFFIX = "_run0_timeline.csv"
-OPS_STATS_SUFFIX = "_ops_stats.csv"
-CATEGORY_SUMMARY_SUFFIX = "_category_summary.csv"
-OPS_JSON_SUFFIX = "_ops.json"
-MOVEMENTS_SUFFIX = "_data_movement.csv"
-PAIRS_SUFFIX = "_transpose_pairs.csv"
-OPERATOR_COMPARISON = "operator_comparison.csv"
-CATEGORY_COMPARISON = "category_comparison.csv"
 # 1: first version.
 OPS_JSON_VERSION = 1
 
@@ -70,7 +61,7 @@ def save_timeline(
     run: int | None = None,
 ) -> None:
     """Every event of the traces of one experiment, or those of one run. `cold` is per trace and run."""
-    save_table(path, TIMELINE_COLUMNS, _timeline_rows(traces, model_id, label, cold, run))
+    write_text(path, _render_csv(TIMELINE_COLUMNS, _timeline_rows(traces, model_id, label, cold, run)))
 
 
 def _timeline_rows(
@@ -137,20 +128,25 @@ def _describe_place(
     category, subcategory, backend = labels[trace.name[row]] if is_operator else ("", "", "")
     call, position = (value if value >= 0 else "" for value in (trace.delegate_call[row], trace.position[row]))
     front = (trace.names[trace.name[row]], kind.name, backend if kind == EventKind.DELEGATED_OPERATOR else "")
-    return front, (category, subcategory, trace.identity(row), call, position)
+    identity = trace.identity(row) if is_operator and position != "" else ""
+    return front, (category, subcategory, identity, call, position)
 
 
-def save_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def save_records(path: Path, columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:
+    write_text(path, render_records(columns, records))
+
+
+def render_records(columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> str:
+    """A table out of records that have these columns; None becomes an empty field."""
+    return _render_csv(columns, ([_format(record[column]) for column in columns] for record in records))
+
+
+def _render_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
-    write_text(path, text.getvalue())
-
-
-def save_records(path: Path, columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:
-    """A table out of records that have exactly these columns; None becomes an empty field."""
-    save_table(path, columns, ([_format(record[column]) for column in columns] for record in records))
+    return text.getvalue()
 
 
 def _format(value: object) -> object:
@@ -165,25 +161,25 @@ def save_ops_json(path: Path, content: Mapping[str, object]) -> None:
 
 def load_timeline(path: Path) -> tuple[Trace, ...]:
     """A timeline that `save_timeline` wrote, as the traces it came from."""
-    hint = f"Write it anew from its trace: etprof timeline {path.stem.split('_all_runs')[0]}.etdump"
+    hint = f"Write it again from its trace: etprof trace timeline {path.stem.split('_all_runs')[0]}.etdump"
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
             missing = [column for column in TIMELINE_COLUMNS if column not in (reader.fieldnames or ())]
             if missing:
-                raise StoreError(f"{path} is no timeline of etprof: it has no column {missing[0]!r}.", hint=hint)
+                raise StoreError(f"{path} is not an etprof timeline: it has no column {missing[0]!r}.", hint=hint)
             records = list(reader)
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}.", hint=hint) from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise StoreError(f"{path} is no CSV file: {error}.", hint=hint) from error
+        raise StoreError(f"{path} is not a valid CSV file: {error}.", hint=hint) from error
     if not records:
         raise StoreError(f"{path} holds no event.", hint=hint)
     try:
         processes = groupby(records, key=lambda record: int(record["process"]))
         return tuple(_build_trace(list(own)) for _, own in processes)
     except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
-        raise StoreError(f"{path} holds a field that no timeline has: {error}.", hint=hint) from error
+        raise StoreError(f"{path} has an invalid field: {error}.", hint=hint) from error
 
 
 def _build_trace(records: Sequence[Mapping[str, str]]) -> Trace:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from etprof.core.digest import file_sha256
 from etprof.core.errors import EtprofError, StoreError
+from etprof.core.layout import BLOCK_SUFFIXES, block_files
 from etprof.core.run import BlockResult, Session
-from etprof.store.digest import file_sha256
 from etprof.store.json_file import read_json
-from etprof.store.layout import BLOCK_SUFFIXES, REPORT_FILES, block_files
 from etprof.store.session_file import load_session
 
 
@@ -34,16 +34,16 @@ def _session_problems(folder: Path, session: Session) -> Iterator[str]:
         and file_sha256(session.plan.model) != session.model_sha256
     ):
         yield f"{session.plan.model} is not the file that was measured: its digest differs."
-    for name in REPORT_FILES.values():
+    for name in session.reports:
         path = folder / name
-        if session.stop_reason and not session.is_older and not path.is_file():
+        if not path.is_file():
             yield f"{name} is missing; `etprof report {folder}` writes it."
         elif path.suffix == ".json" and path.is_file():
             yield from _json_problem(path)
 
 
 def _block_problems(folder: Path, result: BlockResult, open_trace: Callable[[Path], object] | None) -> Iterator[str]:
-    where = f"{result.key}, block {result.index + 1}"
+    where = f"{result.variant.stem}, block {result.index + 1}"
     if not result.is_ok:
         yield f"{where} failed: {result.error.splitlines()[0]}"
         return
@@ -58,7 +58,7 @@ def _block_problems(folder: Path, result: BlockResult, open_trace: Callable[[Pat
         if (folder / output.file).is_file() and file_sha256(folder / output.file) != output.sha256:
             yield f"{where}: {output.file} is not what the runner wrote: its digest differs."
     if is_ours:
-        yield from _json_problem(folder / block_files(result.experiment, result.threads, result.index).result)
+        yield from _json_problem(folder / block_files(result.variant, result.index).result)
 
 
 def _missing(folder: Path, name: str, where: str) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _strays(folder: Path, session: Session) -> Iterator[str]:
         return
     known = set()
     for result in session.results:
-        files = block_files(result.experiment, result.threads, result.index)
+        files = block_files(result.variant, result.index)
         known |= {files.result, files.etdump, files.log, files.samples}
     for path in sorted(folder.glob("*/*")):
         name = path.relative_to(folder)

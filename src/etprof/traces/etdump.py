@@ -11,6 +11,7 @@ from etprof.core.trace import Trace
 from etprof.traces.event_kinds import EventColumns, build_trace
 from etprof.traces.flatbuffer import Buffer, Positions
 from etprof.traces.name_table import NameTable
+from etprof.traces.repeated_runs import Places, Stretch, find_stretch, read_times
 
 IDENTIFIER = b"ED00"
 # Entries read at once: few enough to stay in the cache and to bound memory, enough for the interpreter not to count.
@@ -44,7 +45,7 @@ class _Blocks:
 
 def read_etdump(path: Path) -> Trace:
     if not path.is_file():
-        raise TraceError(f"There is no trace at {path}.", hint="Name a .etdump file that a run has left behind.")
+        raise TraceError(f"There is no trace at {path}.", hint="Name a .etdump file of a run.")
     # The file's bytes are let go before anything is concluded from the columns, for both need memory.
     return build_trace(*_read_columns(path))
 
@@ -61,7 +62,7 @@ def _read_columns(path: Path) -> tuple[EventColumns, tuple[str, ...], tuple[str,
             f"{path} holds no profile event.",
             hint="Record it with an ETDump-enabled runner and at least one inference: etprof run writes such traces.",
         )
-    buffer.require(float(columns.duration_ns.sum(dtype=np.float64)) < 2.0**62, "its durations are absurd")
+    buffer.require(float(columns.duration_ns.sum(dtype=np.float64)) < 2.0**62, "its durations are out of range")
     return columns, names.names, blocks.names, notes
 
 
@@ -82,7 +83,7 @@ def _find_root(buffer: Buffer) -> tuple[Positions, tuple[str, ...]]:
         return buffer.follow(np.array([4], np.int64)), notes
     if head[4:8] == IDENTIFIER and buffer.size >= 12:
         return buffer.follow(np.array([0], np.int64)), ()
-    raise TraceError(f"{buffer.path} is no ETDump: {_describe(head)}.", hint="Name the .etdump file of a run.")
+    raise TraceError(f"{buffer.path} is not an ETDump: {_describe(head)}.", hint="Name the .etdump file of a run.")
 
 
 def _describe(head: bytes) -> str:
@@ -123,19 +124,54 @@ def _read_events(buffer: Buffer, blocks: _Blocks, names: NameTable) -> EventColu
     total = int(blocks.event_count.sum())
     buffer.require(total * SMALLEST_EVENT <= buffer.size, f"{total:,} events do not fit into {buffer.size:,} bytes")
     columns = EventColumns.empty(total)
-    last = np.cumsum(blocks.event_count)
+    stretch = find_stretch(blocks.first_event, blocks.event_count)
+    plain = stretch.first if stretch else len(blocks.event_count)
+    _read_blocks_of(buffer, blocks, names, columns, range(plain))
+    if stretch and not _read_stretch(buffer, blocks, names, columns, stretch):
+        _read_blocks_of(buffer, blocks, names, columns, range(stretch.first, stretch.last))
+    return columns.without_spare()
+
+
+def _read_blocks_of(buffer: Buffer, blocks: _Blocks, names: NameTable, columns: EventColumns, wanted: range) -> None:
+    """Adds the events of some blocks that follow one another."""
+    count = blocks.event_count[wanted.start : wanted.stop]
+    end = np.cumsum(count)
+    total = int(end[-1]) if len(end) else 0
     # What a chunk needs on the way stays small beside the file, whatever the size of that.
     chunk = min(max(total // 8, SMALLEST_CHUNK), CHUNK)
     for start in range(0, total, chunk):
         ordinal = np.arange(start, min(start + chunk, total), dtype=np.int64)
-        block = np.searchsorted(last, ordinal, side="right")
-        entry = blocks.first_event[block] + 4 * (ordinal - (last[block] - blocks.event_count[block]))
-        _read_chunk(buffer, entry, block, names, columns)
-    return columns.without_spare()
+        block = np.searchsorted(end, ordinal, side="right")
+        entry = blocks.first_event[wanted.start + block] + 4 * (ordinal - (end[block] - count[block]))
+        _read_chunk(buffer, entry, wanted.start + block, names, columns)
 
 
-def _read_chunk(buffer: Buffer, entry: Positions, block: Positions, names: NameTable, columns: EventColumns) -> None:
-    """Adds the profile events among these entries of event lists to the columns."""
+def _read_stretch(buffer: Buffer, blocks: _Blocks, names: NameTable, columns: EventColumns, stretch: Stretch) -> bool:
+    """Adds the events of blocks that repeat the first of them; adds nothing where they do not."""
+    events = int(blocks.event_count[stretch.first])
+    begin, debug_events = columns.filled, columns.debug_events
+    entry = blocks.first_event[stretch.first] + 4 * np.arange(events, dtype=np.int64)
+    places = _read_chunk(buffer, entry, np.full(events, stretch.first), names, columns)
+    count = columns.filled - begin
+    times = read_times(buffer, stretch, places) if count else None
+    if times is None:
+        columns.filled, columns.debug_events = begin, debug_events
+        return False
+    start, end = times
+    _check_times(buffer, start, end)
+    into = slice(begin, begin + count * len(stretch))
+    for column in (columns.name, columns.instruction, columns.is_delegated):
+        column[into] = np.tile(column[begin : begin + count], len(stretch))
+    columns.block[into] = np.repeat(np.arange(stretch.first, stretch.last), count)
+    columns.start_ns[into] = start.ravel()
+    columns.duration_ns[into] = (end - start).ravel()
+    columns.filled = into.stop
+    columns.debug_events += (columns.debug_events - debug_events) * (len(stretch) - 1)
+    return True
+
+
+def _read_chunk(buffer: Buffer, entry: Positions, block: Positions, names: NameTable, columns: EventColumns) -> Places:
+    """Adds the profile events among these entries of event lists to the columns; returns where they were read."""
     events = buffer.tables(buffer.follow(entry))
     profile_at = buffer.field(events, EVENT_PROFILE, 4)
     columns.debug_events += int(np.count_nonzero(buffer.field(events, EVENT_DEBUG, 4)))
@@ -143,10 +179,9 @@ def _read_chunk(buffer: Buffer, entry: Positions, block: Positions, names: NameT
     profile = buffer.tables(buffer.follow(profile_at[is_profile]))
     into = slice(columns.filled, columns.filled + len(profile))
     columns.filled += len(profile)
-    start, end = (buffer.uint64(buffer.field(profile, index, 8)) for index in (PROFILE_START, PROFILE_END))
-    if len(profile):
-        buffer.require(end.max() < 1 << 62, "a time stamp is absurd")
-        buffer.require(not np.any(end < start), "an event ends before it starts")
+    start_at, end_at = (buffer.field(profile, index, 8) for index in (PROFILE_START, PROFILE_END))
+    start, end = buffer.uint64(start_at), buffer.uint64(end_at)
+    _check_times(buffer, start, end)
     columns.block[into] = block[is_profile]
     columns.start_ns[into] = start
     columns.duration_ns[into] = end - start
@@ -156,6 +191,14 @@ def _read_chunk(buffer: Buffer, entry: Positions, block: Positions, names: NameT
     name_at = np.where(delegate_str_at > 0, delegate_str_at, buffer.field(profile, PROFILE_NAME, 4))
     columns.name[into] = _number_names(buffer, name_at, delegate_int, names)
     columns.is_delegated[into] = (delegate_str_at > 0) | (delegate_int != -1)
+    texts = buffer.vectors(buffer.follow(name_at[name_at > 0]), 1)
+    return Places(entry, (events, profile), texts, start_at, end_at)
+
+
+def _check_times(buffer: Buffer, start: NDArray[np.uint64], end: NDArray[np.uint64]) -> None:
+    if start.size:
+        buffer.require(end.max() < 1 << 62, "a time stamp is out of range")
+        buffer.require(not np.any(end < start), "an event ends before it starts")
 
 
 def _number_names(

@@ -170,7 +170,7 @@ def _find_first_rows(run: NDArray[np.int32]) -> NDArray[np.int64]:
 def _count_within_run(
     count: NDArray[np.int32], run: NDArray[np.int32], first_rows: NDArray[np.int64], rows: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """A running count at the chosen rows of runs, begun anew in every run."""
+    """A running count at the chosen rows of runs, starting over in every run."""
     return count[rows] - count[first_rows][run[rows]]
 
 

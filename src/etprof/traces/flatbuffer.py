@@ -13,12 +13,14 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Tables:
-    """Many tables of one type: where each starts, how long it is, and where its vtable is."""
+    """Many tables of one type: where each starts, and where its vtable is.
+
+    Writers share vtables, so that most tables have the one of the first; `others` are the numbers of those that do not.
+    """
 
     at: Positions
-    size: Positions
     vtable: Positions
-    vtable_size: Positions
+    others: Positions
 
     def __len__(self) -> int:
         return len(self.at)
@@ -66,25 +68,45 @@ class Buffer:
         if len(at):
             inside = vtable.min() >= 0 and vtable.max() <= self.size - 4
             self.require(inside and not np.any(vtable & 1), "a table has no valid vtable")
-        vtable_size = self._u16_at(vtable)
-        size = self._u16_at(vtable + 2)
+        found = Tables(at, vtable, np.flatnonzero(vtable != vtable[0]) if len(at) else vtable)
         if len(at):
+            distinct = self._distinct(found)
+            vtable_size, size = self._u16_at(distinct), self._u16_at(distinct + 2)
             self.require(vtable_size.min() >= 4 and size.min() >= 4, "a vtable is too short")
-            self.require((vtable + vtable_size).max() <= self.size, "a vtable ends beyond its end")
-            self.require((at + size).max() <= self.size, "a table ends beyond its end")
-        return Tables(at, size, vtable, vtable_size)
+            self.require((distinct + vtable_size).max() <= self.size, "a vtable ends beyond its end")
+            last = at.max() if not len(found.others) else (at + self._per_table(found, size)).max() - size[0]
+            self.require(last + size[0] <= self.size, "a table ends beyond its end")
+        return found
+
+    def sizes(self, tables: Tables) -> Positions:
+        """How many bytes each table has."""
+        return self._per_table(tables, self._u16_at(self._distinct(tables) + 2)) if len(tables) else tables.at
+
+    def _distinct(self, tables: Tables) -> Positions:
+        """The vtable of the first table, then those of the tables that have another."""
+        return np.concatenate([tables.vtable[:1], tables.vtable[tables.others]])
+
+    def _per_table(self, tables: Tables, of_distinct: Positions) -> Positions:
+        """A value for each table out of one for each entry of `_distinct`."""
+        values = np.full(len(tables), of_distinct[0], np.int64)
+        values[tables.others] = of_distinct[1:]
+        return values
 
     def field(self, tables: Tables, index: int, width: int) -> Positions:
         """Where the field stands in each table; 0 in those that leave it out."""
+        if not len(tables):
+            return np.zeros(0, np.int64)
         entry = 4 + 2 * index
-        has_entry = tables.vtable_size > entry
-        slot = self._u16_at(np.where(has_entry, tables.vtable + entry, 0))
-        slot[~has_entry] = 0
+        distinct = self._distinct(tables)
+        has_entry = self._u16_at(distinct) > entry
+        slot = np.where(has_entry, self._u16_at(np.where(has_entry, distinct + entry, 0)), 0)
         present = slot > 0
-        position = np.where(present, tables.at + slot, 0)
-        if present.any():
-            self.require(bool(np.all(slot + width <= tables.size)), "a field lies outside its table")
-            self.require(not np.any(position & (min(width, 4) - 1)), "a field is not aligned")
+        if not present.any():
+            return np.zeros(len(tables), np.int64)
+        self.require(bool(np.all(slot + width <= self._u16_at(distinct + 2))), "a field lies outside its table")
+        position: Positions = tables.at + slot[0] if present[0] else np.zeros(len(tables), np.int64)
+        position[tables.others] = np.where(present[1:], tables.at[tables.others] + slot[1:], 0)
+        self.require(not np.any(position & (min(width, 4) - 1)), "a field is not aligned")
         return position
 
     def int32(self, at: Positions, default: int) -> NDArray[np.int32]:

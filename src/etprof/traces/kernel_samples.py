@@ -11,7 +11,7 @@ from etprof.core.samples import CodeLocation, KernelSamples
 
 FORMAT = "etprof kernel samples"
 _SCHEMA_VERSION = 1
-_HINT = "Sample again: etprof kernels MODEL.pte."
+_HINT = "Sample again: etprof kernels run MODEL.pte."
 
 
 class _Header(BaseModel):
@@ -49,7 +49,7 @@ def read_kernel_samples(path: Path) -> KernelSamples:
     location = np.frombuffer(columns, "<u4", count, 8 * count)
     thread = np.frombuffer(columns, "<u2", count, 12 * count)
     if count and (location.max() >= len(header.locations) or thread.max() >= len(header.threads)):
-        raise TraceError(f"{path} is damaged: a sample names a place that is not in its table.", hint=_HINT)
+        raise TraceError(f"{path} is damaged: a sample refers to a location that is not in its table.", hint=_HINT)
     fields: dict[str, Any] = header.model_dump(exclude={"format", "schema_version", "samples", "locations"})
     return KernelSamples(
         **fields,
@@ -81,7 +81,7 @@ def _build_location(path: Path, entry: tuple[int, int, int, str, str, bool], lib
     try:
         raw = bytes.fromhex(code)
     except ValueError as error:
-        raise TraceError(f"{path} is damaged: {code!r} is no machine code.", hint=_HINT) from error
+        raise TraceError(f"{path} is damaged: {code!r} is not machine code.", hint=_HINT) from error
     if not -1 <= library < libraries:
         raise TraceError(f"{path} is damaged: there is no library number {library}.", hint=_HINT)
     return CodeLocation(library, offset, function, symbol, raw, in_system)

@@ -1,5 +1,7 @@
 """Names of events, interned: a trace repeats the same few hundred strings for every inference, never shared."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,19 @@ LONGEST_NAME = 1024
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
+# More names than any model has operators; a file that has more is read without this help.
+_MOST_KNOWN = 1 << 14
+
+
+class _Known(NamedTuple):
+    """Strings met before, in the order of their hashes, a column of `words` for each."""
+
+    hashes: NDArray[np.uint64]
+    words: NDArray[np.uint32]
+    length: Positions
+    numbers: NDArray[np.int32]
+
+
 class NameTable:
     """Gives equal strings equal numbers, by gathers: a hash finds the candidates, the words themselves decide."""
 
@@ -16,6 +31,7 @@ class NameTable:
         self._buffer = buffer
         self._numbers: dict[str, int] = {}
         self._held_bytes = 0
+        self._known: _Known | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -31,12 +47,39 @@ class NameTable:
             return np.zeros(0, np.int32)
         self._buffer.require(length.max() <= LONGEST_NAME, f"a name is longer than {LONGEST_NAME} bytes")
         words = self._words(first >> 2, length)
-        _, chosen, choice = np.unique(_hash(words, length), return_index=True, return_inverse=True)
-        numbers = np.array([self._add_at(first[i], length[i]) for i in chosen], np.int32)[choice]
+        hashes = _hash(words, length)
+        numbers = self._recall(hashes, words, length)
+        new = np.flatnonzero(numbers < 0)
+        if len(new):
+            numbers[new] = self._learn(hashes[new], words[:, new], first[new], length[new])
+        return numbers
+
+    def _recall(self, hashes: NDArray[np.uint64], words: NDArray[np.uint32], length: Positions) -> NDArray[np.int32]:
+        """The numbers of strings that were met before, -1 of others: a trace repeats its names in every inference."""
+        known = self._known
+        if known is None:
+            return np.full(len(hashes), -1, np.int32)
+        place = np.minimum(np.searchsorted(known.hashes, hashes), len(known.hashes) - 1)
+        same = (known.hashes[place] == hashes) & (known.length[place] == length)
+        rows = min(len(words), len(known.words))
+        same &= (words[:rows] == known.words[:rows, place]).all(axis=0)
+        return np.where(same, known.numbers[place], np.int32(-1))
+
+    def _learn(
+        self, hashes: NDArray[np.uint64], words: NDArray[np.uint32], first: Positions, length: Positions
+    ) -> NDArray[np.int32]:
+        distinct, chosen, choice = np.unique(hashes, return_index=True, return_inverse=True)
+        of_distinct = np.empty(len(chosen), np.int32)
+        # In the order of their appearance, in which a trace lists its names.
+        for each in np.argsort(chosen):
+            of_distinct[each] = self._add_at(first[chosen[each]], length[chosen[each]])
+        numbers = of_distinct[choice]
         same = (words == words[:, chosen[choice]]).all(axis=0) & (length == length[chosen[choice]])
         # Strings that share a hash and nothing else do not happen by accident; they must not be mixed up all the same.
         for i in np.flatnonzero(~same):
             numbers[i] = self._add_at(first[i], length[i])
+        if self._known is None and len(distinct) <= _MOST_KNOWN:
+            self._known = _Known(distinct, words[:, chosen], length[chosen], of_distinct)
         return numbers
 
     def _add_at(self, first: np.int64, length: np.int64) -> int:

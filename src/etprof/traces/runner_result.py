@@ -1,14 +1,13 @@
 """A runner's result file and output tensors, read into our own terms."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from etprof.core.errors import TraceError
-from etprof.core.run import BlockResult, CpuState, OutputTensor
+from etprof.core.run import BlockResult, CpuState, OutputTensor, RunnerResult
 
 _SCHEMA_VERSION = 1
 
@@ -35,6 +34,7 @@ class _RunnerResult(BaseModel):
     runner: str
     executorch_version: str
     error: str
+    method_name: str = ""
     threads: int | None
     features_seen: tuple[str, ...]
     features_hidden: tuple[str, ...]
@@ -50,8 +50,7 @@ class _RunnerResult(BaseModel):
     outputs: tuple[_Output, ...]
 
 
-def read_runner_result(path: Path) -> dict[str, Any]:
-    """The fields of a BlockResult that the runner itself knows."""
+def read_runner_result(path: Path) -> RunnerResult:
     try:
         said = _RunnerResult.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -65,15 +64,25 @@ def read_runner_result(path: Path) -> dict[str, Any]:
             f"{path.name} has version {said.schema_version}; this etprof reads version {_SCHEMA_VERSION}.",
             hint="Rebuild the runner with `etprof runner build`.",
         )
-    return {
-        "error": said.error, "runner": said.runner, "executorch_version": said.executorch_version,
-        "threads_in_force": said.threads, "features_seen": said.features_seen, "features_hidden": said.features_hidden,
-        "cpu_affinity": said.cpu_affinity, "load_ns": said.load_ns,
-        "warmup_ns": said.warmup_ns, "warmup_steady": said.warmup_steady,
-        "latency_ns": said.latency_ns, "traced_ns": said.traced_ns, "peak_bytes": said.peak_bytes,
-        "cpu_before": _cpu_state(said.cpu_before), "cpu_after": _cpu_state(said.cpu_after),
-        "outputs": tuple(OutputTensor(o.dtype, o.shape, o.sha256, o.file) for o in said.outputs),
-    }  # fmt: skip
+    return RunnerResult(
+        error=said.error,
+        runner=said.runner,
+        executorch_version=said.executorch_version,
+        method_name=said.method_name,
+        threads_in_force=said.threads,
+        features_seen=said.features_seen,
+        features_hidden=said.features_hidden,
+        cpu_affinity=said.cpu_affinity,
+        load_ns=said.load_ns,
+        warmup_ns=said.warmup_ns,
+        warmup_steady=said.warmup_steady,
+        latency_ns=said.latency_ns,
+        traced_ns=said.traced_ns,
+        peak_bytes=said.peak_bytes,
+        cpu_before=_cpu_state(said.cpu_before),
+        cpu_after=_cpu_state(said.cpu_after),
+        outputs=tuple(OutputTensor(o.dtype, o.shape, o.sha256, o.file) for o in said.outputs),
+    )
 
 
 def _cpu_state(said: _CpuState | None) -> CpuState:

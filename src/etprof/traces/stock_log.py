@@ -2,10 +2,9 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from etprof.core.errors import TraceError
-from etprof.core.run import STOCK_RUNNER
+from etprof.core.run import STOCK_RUNNER, RunnerResult
 from etprof.core.units import NS_PER_MS
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
@@ -19,7 +18,7 @@ _ETDUMP = re.compile(r"\bETDump written to file\b")
 
 @dataclass(frozen=True)
 class StockLog:
-    """One run of a stock runner. None, or an empty tuple, is what its log does not tell."""
+    """One run of a stock runner. None, or an empty tuple, is what its log does not say."""
 
     iterations_ns: tuple[int, ...]
     executions: int | None
@@ -29,25 +28,22 @@ class StockLog:
     method_name: str
     is_traced: bool
 
-    @property
-    def mean_ns(self) -> float | None:
-        return self.total_ns / self.executions if self.total_ns is not None and self.executions else None
-
-    def block_fields(self, warmup: int) -> dict[str, Any]:
-        """The fields of a BlockResult that this runner knows, its first iterations taken as the warm-up they were."""
-        return {
-            "runner": STOCK_RUNNER,
-            "threads_in_force": self.threads,
-            "load_ns": self.load_ns,
-            "warmup_ns": self.iterations_ns[:warmup],
-            "latency_ns": self.iterations_ns[warmup:],
+    def as_result(self, warmup: int) -> RunnerResult:
+        """What this runner knows of its block, its first iterations taken as the warm-up they were."""
+        return RunnerResult(
+            runner=STOCK_RUNNER,
+            method_name=self.method_name,
+            threads_in_force=self.threads,
+            load_ns=self.load_ns,
+            warmup_ns=self.iterations_ns[:warmup],
+            latency_ns=self.iterations_ns[warmup:],
             # Its tracer, where it was built with one, is on throughout.
-            "latency_is_traced": self.is_traced,
-        }
+            latency_is_traced=self.is_traced,
+        )
 
 
 def read_stock_log(text: str) -> StockLog:
-    """Takes the log of a run that ended well; a log that does not say so is refused with its last lines."""
+    """Takes the log of a run that succeeded; a log that does not say so is refused with its last lines."""
     executed = _EXECUTED.search(text)
     if not executed:
         last = " / ".join(line.strip() for line in text.strip().splitlines()[-3:]) or "nothing at all"

@@ -1,4 +1,4 @@
-"""What a reader of a trace must be told about it: cut-off runs, several signatures, events of unknown meaning."""
+"""What a reader of a trace has to know about it: cut-off runs, several signatures, events of unknown meaning."""
 
 import numpy as np
 
@@ -18,11 +18,11 @@ def find_notes(trace: Trace, debug_events: int) -> tuple[str, ...]:
         shown = ", ".join(f"{count:,}" for count in counts[:8]) + (", ..." if len(counts) > 8 else "")
         notes.append(
             f"Its inferences are of {len(counts):,} kinds (several methods, input shapes or branches), with {shown} "
-            "runs; operators are told apart by kind."
+            "runs; operators are listed by kind."
         )
     loose = np.count_nonzero((trace.kind == EventKind.DELEGATED_OPERATOR) & in_run & (trace.delegate_call < 0))
     if loose:
-        notes.append(f"{loose:,} delegated operators stand outside any DELEGATE_CALL of their instruction.")
+        notes.append(f"{loose:,} delegated operators are outside any DELEGATE_CALL of their instruction.")
     unknown = trace.names_of((trace.kind == EventKind.OTHER) & in_run)
     if unknown:
         names = ", ".join(map(repr, unknown[:5]))

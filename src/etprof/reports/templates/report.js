@@ -20,7 +20,7 @@
     return made;
   };
 
-  const ms = (value) => (value === null || value === undefined ? "not there" : `${value.toPrecision(4)} ms`);
+  const ms = (value) => (value === null || value === undefined ? "absent" : `${value.toPrecision(4)} ms`);
 
   const drawSamples = (parent, rows) => {
     const all = rows.flatMap((row) => row.samples_ms);
@@ -31,7 +31,7 @@
     svg.setAttribute("viewBox", `0 0 320 ${rows.length * 14 + 4}`);
     svg.setAttribute("width", "320");
     svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", "samples of each arm on one scale");
+    svg.setAttribute("aria-label", "samples of each variant on one scale");
     rows.forEach((row, index) => row.samples_ms.forEach((sample) => {
       const dot = document.createElementNS(ns, "circle");
       dot.setAttribute("cx", (4 + 312 * (sample - low) / span).toFixed(1));
@@ -48,17 +48,17 @@
   const fillDetail = (cell, found) => {
     const list = element("dl", undefined, cell);
     const fact = (name, value) => { element("dt", name, list); element("dd", value, list); };
-    for (const { arm, row } of found) {
-      fact(arm, `mean ${ms(row.mean_ms)}, median ${ms(row.median_ms)}, ${row.count} inferences, ` +
+    for (const { variant, row } of found) {
+      fact(variant, `mean ${ms(row.mean_ms)}, median ${ms(row.median_ms)}, ${row.count} inferences, ` +
         `${(100 * row.share).toFixed(2)} % of the time`);
     }
     const row = found[found.length - 1].row;
     fact("Class", `${row.category}: ${row.subcategory}`);
     fact("Identity", row.identity);
     fact("Module", row.module_path || "unknown");
-    for (const { arm, row: own } of found) {
+    for (const { variant, row: own } of found) {
       const kernels = own.kernels.map((k) => `${k.name} (${k.instruction_class}, ${k.samples} samples)`).join("; ");
-      fact(`Kernels, ${arm}`, kernels || "not measured");
+      fact(`Kernels, ${variant}`, kernels || "not measured");
     }
     fact("Samples", "");
     drawSamples(list.lastElementChild, found.map((f) => f.row));
@@ -78,12 +78,12 @@
     try {
       report = JSON.parse(await load());
     } catch (error) {
-      cell.textContent = "This browser cannot unpack the data of the page; it is in analysis_summary.json too.";
+      cell.textContent = "This browser cannot unpack the data of this page; see analysis_summary.json.";
       return;
     }
-    const found = JSON.parse(line.dataset.rows).flatMap(([arm, identity]) =>
-      report.arms[arm].operators.filter((row) => row.identity === identity)
-        .map((row) => ({ arm: report.arms[arm].experiment, row })));
+    const found = JSON.parse(line.dataset.rows).flatMap(([variant, identity]) =>
+      report.variants[variant].operators.filter((row) => row.identity === identity)
+        .map((row) => ({ variant: report.variants[variant].experiment, row })));
     fillDetail(cell, found);
   };
 

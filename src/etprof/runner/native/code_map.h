@@ -1,4 +1,4 @@
-// What lies in memory where a thread was met: library, function, name, and the machine code itself.
+// What is in memory where a thread was sampled: library, function, name, and the machine code itself.
 #pragma once
 
 #include <cstdint>

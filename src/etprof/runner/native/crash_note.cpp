@@ -28,19 +28,19 @@ std::atomic<const Note*> current{nullptr};
 const char* signal_sentence(int signal) {
   switch (signal) {
     case SIGSEGV:
-      return "The runner was stopped by SIGSEGV (memory it may not touch)";
+      return "The runner was stopped by SIGSEGV (invalid memory access)";
     case SIGBUS:
-      return "The runner was stopped by SIGBUS (a file that ends too early)";
+      return "The runner was stopped by SIGBUS (a truncated file)";
     case SIGILL:
       return "The runner was stopped by SIGILL (an instruction this CPU does not have)";
     case SIGFPE:
       return "The runner was stopped by SIGFPE (a division by zero)";
     case SIGABRT:
-      return "The runner was stopped by SIGABRT (ExecuTorch gave up)";
+      return "The runner was stopped by SIGABRT (ExecuTorch aborted)";
     case SIGTERM:
-      return "The runner was stopped by SIGTERM (asked from outside)";
+      return "The runner was stopped by SIGTERM (requested from outside)";
     case SIGINT:
-      return "The runner was stopped by SIGINT (asked from outside)";
+      return "The runner was stopped by SIGINT (requested from outside)";
     default:
       return "The runner was stopped by a signal";
   }

@@ -41,7 +41,7 @@ std::set<std::string> resolve(const std::vector<std::string>& requested) {
       for (const IsaGroup& g : kGroups) {
         known.emplace_back(g.name);
       }
-      throw Failure(ExitCode::kUsage, std::string("--hide_isa knows no ") + name + " on " + kArchitecture +
+      throw Failure(ExitCode::kUsage, std::string("--hide_isa: there is no ") + name + " on " + kArchitecture +
                                           ". Known here: " + join(known) + ".");
     }
     std::istringstream members(group->members);
@@ -77,7 +77,7 @@ std::string find_disagreement(const uint8_t* table, const Reported& strict) {
   for (const IsaField& field : kFields) {
     if (table[field.offset] > 1) {
       return std::string("cpuinfo's field '") + field.name + "' holds " + std::to_string(table[field.offset]) +
-             ", which is neither yes nor no";
+             ", not 0 or 1";
     }
   }
   for (const auto& [name, present] : strict) {

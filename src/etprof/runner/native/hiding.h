@@ -1,4 +1,4 @@
-// Hides CPU features from XNNPACK: clears them in cpuinfo's table, after proving that it is laid out as we think.
+// Hides CPU features from XNNPACK: clears them in cpuinfo's table, after proving that it is laid out as expected.
 #pragma once
 
 #include <string>

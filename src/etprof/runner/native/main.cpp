@@ -72,7 +72,7 @@ void write_outputs(LoadedMethod& method, const std::vector<Input>& inputs, const
   method.run_ns(inputs);
   if (!options.outputs_path.empty() && mkdir(options.outputs_path.c_str(), 0777) != 0 && errno != EEXIST) {
     throw Failure(ExitCode::kNotWritten,
-                  "Cannot make the folder " + options.outputs_path + ": " + std::strerror(errno) + ".");
+                  "Cannot create the folder " + options.outputs_path + ": " + std::strerror(errno) + ".");
   }
   std::vector<uint8_t> bytes;
   const auto values = method.outputs();
@@ -89,7 +89,7 @@ void write_outputs(LoadedMethod& method, const std::vector<Input>& inputs, const
   }
 }
 
-// More iterations than asked for where those are over too soon for enough samples.
+// More iterations than requested where those end too soon for enough samples.
 void run_sampled(LoadedMethod& method, const std::vector<Input>& inputs, const Options& options,
                  std::vector<int64_t>& times) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.sample_ms);
@@ -129,11 +129,11 @@ void set_threads(const Options& options, Result& result) {
   if (options.cpu_threads > 0 && result.threads != options.cpu_threads) {
     throw Failure(ExitCode::kExecutionFailed, "The thread pool has " + std::to_string(*result.threads) +
                                                   " threads, not the " + std::to_string(options.cpu_threads) +
-                                                  " asked for.");
+                                                  " requested.");
   }
 }
 
-// Before time is spent on what could then not be kept.
+// Before time is spent on results that could not be stored.
 void check_writable(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -224,7 +224,7 @@ int run(int argc, char** argv) {
     error = failure.what();
     code = complain(failure);
   } catch (const std::bad_alloc&) {
-    error = "The model asks for more memory than there is.";
+    error = "The model needs more memory than is available.";
     code = complain(Failure(ExitCode::kModelInvalid, error));
   }
   try {

@@ -68,7 +68,7 @@ const std::vector<Flag>& flags() {
        number("num_executions", &Options::num_executions, 0, kMaxIterations)},
       {"warmup", "N", "iterations before them, at least; default: 0",
        number("warmup", &Options::warmup, 0, kMaxIterations)},
-      {"warmup_max", "N", "and at most, ending when times are steady; default: --warmup, without judging",
+      {"warmup_max", "N", "and at most, ending when times are steady; default: --warmup, steady or not",
        number("warmup_max", &Options::warmup_max, 0, kMaxIterations)},
       {"traced_executions", "N",
        "iterations with ETDump, after the timed ones; default: --num_executions with\n"
@@ -149,7 +149,7 @@ Options parse_options(int argc, char** argv) {
 
 std::string help_text() {
   std::string help =
-      "etprof_runner: runs a .pte in one process: load, warm up, time, trace. Writes what it saw as JSON.\n\nFlags:\n";
+      "etprof_runner: runs a .pte in one process: load, warm up, time, trace. Writes its result as JSON.\n\nFlags:\n";
   for (const Flag& flag : flags()) {
     std::string head = std::string("  --") + flag.name + " " + flag.value;
     head.resize(std::max<size_t>(head.size() + 1, 27), ' ');
@@ -162,7 +162,7 @@ std::string help_text() {
   return help +
          "\n\n"
          "Exit codes: 0 done, 2 wrong usage, 3 features cannot be hidden, 4 an ExecuTorch library cannot be loaded,\n"
-         "5 the model cannot be read, 6 the model is invalid or needs what is not here, 7 an input does not fit the\n"
+         "5 the model cannot be read, 6 the model is invalid or needs what is not available, 7 an input does not fit the\n"
          "model, 8 the model failed while running, 9 a file cannot be written, 70 stopped by a signal.\n";
 }
 

@@ -15,7 +15,7 @@
 
 namespace etprof {
 
-// Opens the kernels and the XNNPACK backend, which lie beside the thread pool's library.
+// Opens the kernels and the XNNPACK backend, which are beside the thread pool's library.
 void load_kernel_libraries();
 
 // ExecuTorch's own words on what went wrong last.
@@ -32,7 +32,7 @@ class LoadedMethod {
   std::string name() const { return method_->method_meta().name(); }
   executorch::runtime::MethodMeta meta() const { return method_->method_meta(); }
 
-  // Inputs are set anew before each run, outside of the clock: planned memory may be reused by intermediate values.
+  // Inputs are set again before each run, outside of the clock: planned memory may be reused by intermediate values.
   int64_t run_ns(const std::vector<Input>& inputs);
   std::vector<executorch::runtime::EValue> outputs();
 

@@ -45,7 +45,7 @@ struct ResultText {
 ResultText render(const Result& result);
 std::string escape_json(const std::string& text);
 
-// Writes to a temporary name and renames, so that a reader never meets half a file.
+// Writes to a temporary name and renames, so that a reader never sees an incomplete file.
 void write_file(const std::string& path, const void* data, size_t size);
 
 }  // namespace etprof

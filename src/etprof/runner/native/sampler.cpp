@@ -82,7 +82,7 @@ void on_timer(int, siginfo_t* info, void* context) {
   errno = kept_errno;
 }
 
-// A thread that blocks the signal is none that computes; an emulator has such threads beside the program's own.
+// A thread that blocks the signal does not compute; an emulator has such threads beside the program's own.
 bool blocks_signal(int thread) {
   const std::string path = "/proc/self/task/" + std::to_string(thread) + "/status";
   std::FILE* file = std::fopen(path.c_str(), "r");
@@ -181,7 +181,7 @@ struct Sampler::State {
     timer_t timer{};
     if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) {
       throw Failure(ExitCode::kExecutionFailed,
-                    std::string("Kernels cannot be sampled: no timer for a thread: ") + std::strerror(errno) + ".");
+                    std::string("Kernels cannot be sampled: a thread gets no timer: ") + std::strerror(errno) + ".");
     }
     timers.push_back(timer);
     // Threads take turns, so that they do not all stop at the same moment.
@@ -285,7 +285,7 @@ void Sampler::write(const std::string& path) {
   state_->stop();
   if (std::abs(trace_clock_lag_ns() - state_->lag_ns) > kClockDriftNs) {
     throw Failure(ExitCode::kExecutionFailed,
-                  "Kernels cannot be sampled: this ExecuTorch traces by a clock of another pace.");
+                  "Kernels cannot be sampled: the clock of this ExecuTorch's traces runs at another rate.");
   }
   const std::string bytes = state_->render();
   write_file(path, bytes.data(), bytes.size());

@@ -1,0 +1,1 @@
+"""What samples of the program counter prove about the kernels that executed."""

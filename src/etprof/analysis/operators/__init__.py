@@ -1,0 +1,1 @@
+"""Operators and categories of traces: where each nanosecond went, before and after."""

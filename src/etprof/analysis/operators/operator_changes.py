@@ -1,0 +1,83 @@
+"""Baseline against candidate, operator by operator: what each gained, what now dominates, what is left to gain."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from etprof.core.operators import OperatorId, pair_operators
+from etprof.core.report import CategoryRow, OperatorChange, OperatorRow
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Amdahl's bound: how much faster one inference would be if this part of it took no time at all."""
+
+    part: str
+    part_ms: float
+    speedup: float | None
+
+
+def build_operator_changes(
+    baseline: Sequence[OperatorRow], candidate: Sequence[OperatorRow]
+) -> tuple[OperatorChange, ...]:
+    """The largest gain first, the largest loss last."""
+    pairs = list(pair_operators(baseline, candidate))
+    gain_ms = sum(_mean(before) - _mean(after) for before, after in pairs)
+    dominant_before = {row.identity for row in find_dominant(baseline)}
+    dominant_after = {row.identity for row in find_dominant(candidate)}
+    changes = [
+        _build_change(before, after, gain_ms, newly_dominant=_is_new(before, after, dominant_before, dominant_after))
+        for before, after in pairs
+    ]
+    return tuple(sorted(changes, key=lambda change: -change.gain_ms))
+
+
+def _is_new(
+    before: OperatorRow | None, after: OperatorRow | None, was: set[OperatorId], is_now: set[OperatorId]
+) -> bool:
+    return after is not None and after.identity in is_now and not (before is not None and before.identity in was)
+
+
+def _build_change(
+    before: OperatorRow | None, after: OperatorRow | None, gain_ms: float, *, newly_dominant: bool
+) -> OperatorChange:
+    row = after or before
+    assert row is not None  # one of them is what the pair was made from
+    return OperatorChange(
+        name=row.name,
+        category=row.category,
+        delegated=row.delegated,
+        baseline_identity=before.identity if before else None,
+        candidate_identity=after.identity if after else None,
+        baseline_ms=before.mean_ms if before else None,
+        candidate_ms=after.mean_ms if after else None,
+        baseline_share=before.share if before else None,
+        candidate_share=after.share if after else None,
+        share_of_gain=(_mean(before) - _mean(after)) / gain_ms if gain_ms else None,
+        newly_dominant=newly_dominant,
+        baseline_name=before.name if before else "",
+    )
+
+
+def find_dominant(operators: Sequence[OperatorRow]) -> tuple[OperatorRow, ...]:
+    """The fewest operators that together take at least half of all operators' time."""
+    ranked = sorted(operators, key=lambda row: -row.share)
+    half = sum(row.share for row in ranked) / 2
+    dominant: list[OperatorRow] = []
+    reached = 0.0
+    for row in ranked:
+        if reached >= half:
+            break
+        dominant.append(row)
+        reached += row.share
+    return tuple(dominant)
+
+
+def build_ceilings(categories: Iterable[CategoryRow], operators: Iterable[OperatorRow]) -> tuple[Ceiling, ...]:
+    """One for each category and overhead, then one for each operator, in the order given."""
+    parts = [(row.name, row.mean_ms, row.share) for row in categories]
+    parts += [(f"{row.name} [{row.identity}]", row.mean_ms, row.share) for row in operators]
+    return tuple(Ceiling(part, ms, 1 / (1 - share) if share < 1 else None) for part, ms, share in parts)
+
+
+def _mean(row: OperatorRow | None) -> float:
+    return row.mean_ms if row else 0.0

@@ -1,0 +1,194 @@
+"""Puts the numbers of a run together into the Report that every format renders."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from etprof.analysis.advice.next_steps import find_next_steps
+from etprof.analysis.graph.alignment import align_operators, list_mapped
+from etprof.analysis.graph.data_movement import find_cancelling, list_layout_changes
+from etprof.analysis.kernels.sample_tracks import build_sample_tracks
+from etprof.analysis.kernels.variant_kernels import add_evidence
+from etprof.analysis.operators.accounting import build_accounting, build_categories
+from etprof.analysis.operators.category_changes import build_category_changes, find_bottleneck
+from etprof.analysis.operators.operator_changes import build_operator_changes
+from etprof.analysis.operators.operator_statistics import (
+    OperatorDetail,
+    collect_operators,
+    describe_operators,
+    find_unmatched_names,
+)
+from etprof.analysis.operators.timeline import build_tracks
+from etprof.analysis.output_differences import output_tolerance, relative_difference
+from etprof.analysis.timing.device_changes import describe_cores, describe_device
+from etprof.analysis.timing.doubts import find_doubts
+from etprof.analysis.timing.latency import block_medians_ms, summarize_latency
+from etprof.analysis.timing.speedup import estimate_speedup, judge, log_ratios, measure_noise_floor, rank_test
+from etprof.core.coverage import Coverage
+from etprof.core.graph import GraphNode
+from etprof.core.loaded_run import LoadedRun, LoadedVariant
+from etprof.core.operators import OperatorId
+from etprof.core.plan import Variant
+from etprof.core.report import Comparison, Report, Track, VariantReport
+from etprof.core.run import Session
+from etprof.core.units import NS_PER_MS
+
+
+@dataclass(frozen=True, eq=False)
+class VariantAnalysis:
+    """One variant's part of the report, with the operators in full and their graph nodes, for whoever writes tables."""
+
+    report: VariantReport
+    details: tuple[OperatorDetail, ...] = ()
+    nodes: Mapping[OperatorId, GraphNode] | None = None
+    tracks: tuple[Track, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class RunAnalysis:
+    """A run, its report, and what is left over for the tables of each variant."""
+
+    run: LoadedRun
+    report: Report
+    variants: Mapping[Variant, VariantAnalysis]
+
+
+def build_report(run: LoadedRun, *, title: str, created_at: str, coverage: Coverage | None = None) -> Report:
+    return analyze_run(run, title=title, created_at=created_at, coverage=coverage).report
+
+
+def analyze_run(run: LoadedRun, *, title: str, created_at: str, coverage: Coverage | None = None) -> RunAnalysis:
+    """`coverage` says for which operators there are kernels; without it no reasons are given.
+
+    Times of an emulated device are not meaningful, so its report has none: neither latencies nor shares of them.
+    """
+    session = run.session
+    analyses = {loaded.variant: _analyze_variant(loaded) for loaded in run.variants}
+    variants = tuple(analysis.report for analysis in analyses.values())
+    comparisons = tuple(
+        _build_comparison(run.of(before), run.of(after), analyses[before].report, analyses[after].report)
+        for each in run.sessions
+        for before, after in each.plan.compared
+    )
+    report = Report(
+        title=title,
+        model=session.plan.model.name,
+        created_at=created_at,
+        context=_build_context(session),
+        variants=variants,
+        comparisons=comparisons,
+        findings=tuple(
+            finding
+            for each in run.sessions
+            for finding in find_doubts(each, variants, comparisons, output_tolerance(each.export_meta))
+        ),
+        next_steps=find_next_steps(variants, comparisons),
+        times_are_real=run.times_are_real,
+        tracks=_list_tracks(run, analyses),
+    )
+    return RunAnalysis(run, add_evidence(report, run, coverage), analyses)
+
+
+def _analyze_variant(loaded: LoadedVariant) -> VariantAnalysis:
+    traces = loaded.traces if loaded.times_are_real else ()
+    timed = loaded.results if loaded.times_are_real else ()
+    results = loaded.results
+    report = VariantReport(
+        experiment=loaded.variant.experiment,
+        threads=loaded.variant.threads,
+        features_hidden=results[0].features_hidden if results else (),
+        latency=summarize_latency(timed),
+        accounting=None,
+        categories=(),
+        operators=(),
+        unmatched_names=(),
+        peak_bytes=max((r.peak_bytes for r in results if r.peak_bytes is not None), default=None),
+        runner=", ".join(sorted({r.runner for r in results})),
+        samples_ms=tuple(tuple(t / NS_PER_MS for t in r.latency_ns) for r in timed if r.latency_ns),
+    )
+    if not traces:
+        return VariantAnalysis(report)
+    tables = collect_operators(traces)
+    accounting = build_accounting(traces)
+    details = describe_operators(tables, accounting.end_to_end_ns)
+    nodes = list_mapped(align_operators(tables, loaded.graph)) if loaded.graph else {}
+    operators = tuple(
+        replace(detail.row, module_path=nodes[detail.row.identity].module_path)
+        if detail.row.identity in nodes
+        else detail.row
+        for detail in details
+    )
+    report = replace(
+        report,
+        accounting=accounting,
+        categories=build_categories(tables, accounting),
+        operators=operators,
+        unmatched_names=find_unmatched_names(traces),
+        layout_changes=list_layout_changes(operators, nodes, loaded.graph),
+        cancelling=find_cancelling(operators, nodes, loaded.graph, traces[0]),
+    )
+    return VariantAnalysis(report, details, nodes, build_tracks(loaded.variant, traces))
+
+
+def _list_tracks(run: LoadedRun, analyses: Mapping[Variant, VariantAnalysis]) -> tuple[Track, ...]:
+    """Inferences of each variant; behind them the samples of those whose inferences are there as recorded."""
+    tracks = [track for analysis in analyses.values() for track in analysis.tracks]
+    for loaded in run.variants:
+        recorded = [track for track in analyses[loaded.variant].tracks if track.inferences == 1]
+        if loaded.sampled and recorded:
+            tracks += build_sample_tracks(loaded.variant, *loaded.sampled[0], recorded[-1])
+    return tuple(tracks)
+
+
+def _build_comparison(
+    before: LoadedVariant, after: LoadedVariant, baseline: VariantReport, candidate: VariantReport
+) -> Comparison:
+    real = before.times_are_real and after.times_are_real
+    ours, theirs = (before.results, after.results) if real else ((), ())
+    seed = before.session.plan.schedule.seed
+    ratios = log_ratios(ours, theirs)
+    speedup = estimate_speedup(ratios, seed)
+    noise_floor = measure_noise_floor([block_medians_ms(ours), block_medians_ms(theirs)], seed)
+    verdict, reason = judge(speedup, noise_floor, len(ratios))
+    return Comparison(
+        baseline=before.variant,
+        candidate=after.variant,
+        speedup=speedup,
+        noise_floor=noise_floor,
+        p_value=rank_test(ratios),
+        verdict=verdict,
+        reason=reason if real else "emulated times cannot be compared",
+        categories=build_category_changes(baseline, candidate),
+        bottleneck_before=find_bottleneck(baseline),
+        bottleneck_after=find_bottleneck(candidate),
+        output_difference=_compare_outputs(before, after),
+        operators=build_operator_changes(baseline.operators, candidate.operators)
+        if baseline.operators and candidate.operators
+        else (),
+    )
+
+
+def _compare_outputs(before: LoadedVariant, after: LoadedVariant) -> float | None:
+    """None where one of them is unknown: a variant without a successful block has no outputs that could differ."""
+    if before.outputs is None or after.outputs is None:
+        return None
+    return relative_difference(before.outputs, after.outputs)
+
+
+def _build_context(session: Session) -> dict[str, str]:
+    device = session.device
+    context = {
+        "device": device.name,
+        "system": device.system,
+        "cpu": f"{device.cpu_model} ({device.cpu_count} cores, {device.architecture})",
+        "features": ", ".join(device.features),
+        "model sha256": session.model_sha256,
+        "started": session.started_at,
+        "command": session.command,
+    }
+    context |= describe_device(device) | describe_cores(session)
+    context |= dict(session.versions)
+    if device.sme_vector_bits:
+        context["SME vector length"] = f"{device.sme_vector_bits} bits"
+    if device.governor:
+        context["frequency governor"] = device.governor
+    return context

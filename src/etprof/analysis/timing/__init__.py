@@ -1,0 +1,1 @@
+"""Latency, speed-ups, noise and what casts doubt on them."""

@@ -1,0 +1,158 @@
+"""Two variants against each other: the speed-up, its confidence interval, the noise floor, and a verdict.
+
+The unit of evidence is the block, a fresh process, because iterations within one share its luck (memory layout, core,
+neighbours): Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013. Block i of the baseline is paired
+with block i of the candidate, which ran next to it; with the pairs' order alternating (ABBA) a steady drift cancels.
+The interval is a bootstrap over those pairs, widened for small samples as in Hesterberg, What Teachers Should Know
+About the Bootstrap, The American Statistician 69(4), 2015 (the expanded percentile interval), and never narrower than
+Student's t interval, which a bootstrap of three or four pairs would be. bench/verdicts.py measures what both claim.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import exp, log, sqrt
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from etprof.analysis.timing.rank_test import signed_rank_p_value
+from etprof.analysis.timing.student import student_quantile
+from etprof.core.report import Interval, Verdict
+from etprof.core.run import BlockResult
+
+_RESAMPLES = 4000
+_CONFIDENCE = 0.95
+# A claim needs this many pairs of blocks; below it no interval means anything.
+MINIMUM_PAIRS = 3
+# Splitting n blocks into halves has too many ways to try them all for large n.
+_SPLITS = 400
+
+
+def log_ratios(baseline: Sequence[BlockResult], candidate: Sequence[BlockResult]) -> NDArray[np.float64]:
+    """One log speed-up for each pair of blocks that both finished."""
+    by_index = {r.index: r for r in candidate if r.latency_ns}
+    pairs = [(r, by_index[r.index]) for r in baseline if r.latency_ns and r.index in by_index]
+    return np.array([log(float(np.median(b.latency_ns)) / float(np.median(c.latency_ns))) for b, c in pairs])
+
+
+def estimate_speedup(ratios: NDArray[np.float64], seed: int) -> Interval | None:
+    """The geometric mean of the pairs' speed-ups with its interval; None where there are too few pairs."""
+    count = len(ratios)
+    if count < MINIMUM_PAIRS:
+        return None
+    rng = np.random.default_rng(seed)
+    means = _resampled_means(ratios, rng)
+    mean, t = float(ratios.mean()), _student_t(count - 1)
+    tail = _expanded_tail(count)
+    low, high = (float(q) for q in np.quantile(means, [tail, 1 - tail]))
+    half_width = t * float(ratios.std(ddof=1)) / sqrt(count)
+    return Interval(exp(mean), exp(min(low, mean - half_width)), exp(max(high, mean + half_width)), _CONFIDENCE)
+
+
+def estimate_unpaired_speedup(baseline: Sequence[float], candidate: Sequence[float], seed: int) -> Interval | None:
+    """The same for blocks that did not run side by side: variants are resampled separately; Welch's t is the floor."""
+    before, after = (np.log(np.asarray(medians, dtype=np.float64)) for medians in (baseline, candidate))
+    if min(len(before), len(after)) < MINIMUM_PAIRS:
+        return None
+    rng = np.random.default_rng(seed)
+    means = _resampled_means(before, rng) - _resampled_means(after, rng)
+    tail = _expanded_tail(min(len(before), len(after)))
+    low, high = (float(q) for q in np.quantile(means, [tail, 1 - tail]))
+    value, reach = float(before.mean() - after.mean()), _welch_reach(before, after)
+    return Interval(exp(value), exp(min(low, value - reach)), exp(max(high, value + reach)), _CONFIDENCE)
+
+
+def _student_t(degrees: float) -> float:
+    return student_quantile((1 + _CONFIDENCE) / 2, degrees)
+
+
+def _expanded_tail(count: int) -> float:
+    """The share of resampled means beyond either end of the expanded percentile interval."""
+    return NormalDist().cdf(-sqrt(count / (count - 1)) * _student_t(count - 1))
+
+
+def _welch_reach(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Half the width of the interval of a difference of means (Welch, Biometrika 34, 1947)."""
+    parts = [float(values.var(ddof=1)) / len(values) for values in (one, other)]
+    if not sum(parts):
+        return 0.0
+    sizes = (len(one), len(other))
+    degrees = sum(parts) ** 2 / sum(part**2 / (size - 1) for part, size in zip(parts, sizes, strict=True))
+    return _student_t(degrees) * sqrt(sum(parts))
+
+
+def _resampled_means(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    return np.asarray(values[rng.integers(0, len(values), (_RESAMPLES, len(values)))].mean(axis=1))
+
+
+def rank_test(ratios: NDArray[np.float64]) -> float | None:
+    """The p-value of Wilcoxon's signed-rank test on the pairs; small samples can only give large values."""
+    if len(ratios) < MINIMUM_PAIRS or not np.any(ratios):
+        return None
+    return signed_rank_p_value(ratios)
+
+
+def measure_noise_floor(variants: Sequence[Sequence[float] | NDArray[np.float64]], seed: int) -> float | None:
+    """The speed-up nothing at all would show: variants compared with themselves, by splitting their blocks into halves.
+
+    95 % of the splits differ by less than the share returned.
+    """
+    differences = [abs(d) for medians in variants for d in _split_differences(_without_drift(medians), seed)]
+    return exp(float(np.quantile(differences, 0.95))) - 1 if differences else None
+
+
+def _without_drift(medians: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log medians without their straight-line trend, which interleaving cancels in the comparison as well."""
+    logs = np.log(np.asarray(medians, dtype=np.float64))
+    count = len(logs)
+    if count < 4:
+        return logs
+    time = np.arange(count)
+    residuals = logs - np.polyval(np.polyfit(time, logs, 1), time)
+    # The fit takes up some of the noise; this gives it back.
+    return np.asarray(residuals * sqrt((count - 1) / (count - 2)))
+
+
+def _split_differences(logs: NDArray[np.float64], seed: int) -> list[float]:
+    half = len(logs) // 2
+    if half == 0:
+        return []
+    ways = list(combinations(range(len(logs)), half)) if len(logs) <= 10 else None
+    if ways is None:
+        rng = np.random.default_rng(seed)
+        ways = [tuple(rng.permutation(len(logs))[:half]) for _ in range(_SPLITS)]
+    inside = np.zeros((len(ways), len(logs)), dtype=bool)
+    for row, way in enumerate(ways):
+        inside[row, list(way)] = True
+    sums = inside @ logs
+    return list(sums / half - (logs.sum() - sums) / (len(logs) - half))
+
+
+def judge(speedup: Interval | None, noise_floor: float | None, pairs: int) -> tuple[Verdict, str]:
+    """The verdict and the sentence that gives its reason."""
+    if speedup is None or noise_floor is None:
+        return Verdict.INCONCLUSIVE, f"{pairs} pairs of blocks are too few; at least {MINIMUM_PAIRS} are needed"
+    effect = max(speedup.value, 1 / speedup.value) - 1
+    if speedup.low <= 1 <= speedup.high:
+        widest = max(speedup.high, 1 / speedup.low) - 1
+        if widest <= max(noise_floor, 0.02):
+            return Verdict.NO_DIFFERENCE, "the whole interval lies within the noise floor"
+        return Verdict.INCONCLUSIVE, f"the interval includes 1; {more_blocks(speedup, pairs)}"
+    if effect <= noise_floor:
+        return Verdict.NO_DIFFERENCE, "the difference is within the noise floor"
+    verdict = Verdict.FASTER if speedup.value > 1 else Verdict.SLOWER
+    return verdict, "the interval excludes 1 and the difference exceeds the noise floor"
+
+
+def more_blocks(speedup: Interval, pairs: int, threshold: float = 1.0) -> str:
+    """How many more blocks would tell the speed-up from the threshold, were the estimate right.
+
+    The interval shrinks with the root of pairs.
+    """
+    effect = abs(log(speedup.value / threshold))
+    half_width = (log(speedup.high) - log(speedup.low)) / 2
+    if effect < half_width / 10:
+        return "no practical number of blocks would decide it"
+    wanted = int(np.ceil(pairs * (half_width / effect) ** 2)) + 1
+    return f"about {max(wanted - pairs, 1)} more blocks per variant would decide it"

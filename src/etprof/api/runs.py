@@ -1,0 +1,96 @@
+"""Runs as objects: a report that shows itself in a notebook and gives its numbers as tables."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from etprof.analysis.report import RunAnalysis
+from etprof.api import StrPath
+from etprof.api.tables import Cell, Table, build_table
+from etprof.app.gate import compare_analyzed
+from etprof.app.reporting import analyze
+from etprof.core import records
+from etprof.core.findings import Finding
+from etprof.core.report import Report, VariantReport
+from etprof.reports import html_summary, sentences
+from etprof.reports.plain_text import printable
+
+
+class ReportView:
+    """What a run and a comparison of two runs have in common: a report, and its numbers as tables."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Reasons to doubt the numbers."""
+        return self.report.findings
+
+    def verdicts(self) -> Table:
+        """A row for each comparison: the verdict, and the speed-up with its interval."""
+        return build_table(records.VerdictRecord._fields, map(records.describe_verdict, self.report.comparisons))
+
+    def latencies(self) -> Table:
+        """A row for each timed variant."""
+        return self._table(records.LatencyRecord._fields, records.list_latencies)
+
+    def categories(self) -> Table:
+        """A row for each category of each variant; those of a variant add up to its end-to-end time."""
+        return self._table(records.CategoryRecord._fields, records.list_categories)
+
+    def operators(self) -> Table:
+        """A row for each operator of each variant, the slowest first."""
+        return self._table(records.OperatorRecord._fields, records.list_operators)
+
+    def kernels(self) -> Table:
+        """A row for each kernel that was seen executing in an operator; none where kernels were not sampled."""
+        return self._table(
+            records.KernelRecord._fields,
+            lambda variant: records.list_kernels(variant.evidence) if variant.evidence else (),
+        )
+
+    def _table(
+        self, columns: tuple[str, ...], list_records: Callable[[VariantReport], Iterable[tuple[Cell, ...]]]
+    ) -> Table:
+        return build_table(columns, (record for variant in self.report.variants for record in list_records(variant)))
+
+    def _describe(self, name: str) -> str:
+        verdicts = [sentences.verdict_sentence(comparison) for comparison in self.report.comparisons]
+        return printable(f"<{type(self).__name__} {name}: {' '.join(verdicts) or sentences.NO_PAIR}>")
+
+    def _repr_html_(self) -> str:
+        return html_summary.render(self.report)
+
+
+class Run(ReportView):
+    """A finished run: its folder, and the report made from it."""
+
+    def __init__(self, analysis: RunAnalysis) -> None:
+        super().__init__(analysis.report)
+        self._analysis = analysis
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are, report.html among them."""
+        return self._analysis.run.folder
+
+    def __repr__(self) -> str:
+        return self._describe(str(self.folder))
+
+
+class RunComparison(ReportView):
+    """Two runs against each other; what keeps them from being a fair pair is among its findings."""
+
+    def __repr__(self) -> str:
+        return self._describe(self.report.title)
+
+
+def load_run(folder: StrPath) -> Run:
+    """Reads a finished or interrupted run from its folder; nothing is written."""
+    return Run(analyze(Path(folder)))
+
+
+def compare(baseline: Run | StrPath, candidate: Run | StrPath) -> RunComparison:
+    """Compares two runs, each given as a Run or by its folder, variant by variant."""
+    before, after = (side if isinstance(side, Run) else load_run(side) for side in (baseline, candidate))
+    return RunComparison(compare_analyzed(before._analysis, after._analysis))

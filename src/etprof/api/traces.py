@@ -1,0 +1,63 @@
+"""ETDump files as objects, outside of any run; to read them, numpy is enough."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from etprof.api import StrPath
+from etprof.api.tables import Table, build_table
+from etprof.app.trace_tables import describe_category, describe_operator
+from etprof.app.traces import TraceSet, read_traces
+from etprof.store.timeline_files import CATEGORY_COLUMNS, OPS_STATS_COLUMNS
+
+
+class Trace:
+    """One or more ETDumps of the same experiment, taken together. Times are over the steady inferences."""
+
+    def __init__(self, traces: TraceSet) -> None:
+        self._traces = traces
+
+    @property
+    def event_count(self) -> int:
+        return sum(map(len, self._traces.traces))
+
+    @property
+    def inference_count(self) -> int:
+        return sum(trace.run_count for trace in self._traces.traces)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is unusual about the files, such as an inference that was cut off."""
+        return self._traces.notes
+
+    def operators(self) -> Table:
+        """A row for each operator, the slowest first. Of an emulated device's trace, times and shares are None."""
+        nodes = self._traces.nodes
+        rows = [describe_operator(detail, nodes.get(detail.row.identity)) for detail in self._traces.details]
+        if self._traces.emulated:
+            rows = [row | {column: None for column in row if _is_time(column)} for row in rows]
+        return _build_table(OPS_STATS_COLUMNS, rows)
+
+    def categories(self) -> Table:
+        """A row for each category; they add up to the end-to-end time."""
+        return _build_table(CATEGORY_COLUMNS, map(describe_category, self._traces.require_times().categories))
+
+    def __repr__(self) -> str:
+        return f"<Trace {self._traces.origin}: {self.event_count} events, {self.inference_count} inferences>"
+
+
+def read_trace(etdump: StrPath, *, rules: StrPath | None = None, graph: StrPath | None = None) -> Trace:
+    """Reads an ETDump, or all those of a folder as one experiment.
+
+    `rules` is a JSON file with category rules of your own, `graph` the .graph.json of the model, which names modules.
+    """
+    paths = [None if path is None else Path(path) for path in (rules, graph)]
+    return Trace(read_traces([Path(etdump)], *paths))
+
+
+def _build_table(columns: tuple[str, ...], records: Iterable[dict[str, Any]]) -> Table:
+    return build_table(columns, ([record[column] for column in columns] for record in records))
+
+
+def _is_time(column: str) -> bool:
+    return column.endswith("_ms") or column in ("share", "ceiling_speedup")

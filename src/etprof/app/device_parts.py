@@ -1,0 +1,92 @@
+"""What devices need from the runners: this machine's runner, bundles for other machines, and the features of a CPU."""
+
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from etprof.core.errors import DependencyError, DeviceError, UsageError
+from etprof.core.run import DeviceInfo, Job
+from etprof.devices.base import runner_flags
+from etprof.devices.core_types import read_local_clusters
+from etprof.devices.kind import HostRunner
+from etprof.devices.shell import Progress
+from etprof.export.dependencies import require_supported
+from etprof.runner.build import cache_dir, ensure_runner
+from etprof.runner.bundle import Bundle, ensure_bundle
+from etprof.runner.cpu_features import (
+    host_architecture,
+    parse_x86_flags,
+    present_features,
+    read_cpu_model,
+    read_sme_vector_bits,
+)
+from etprof.runner.cpu_state import read_governor
+from etprof.runner.cross import resolve_parts
+from etprof.runner.isa import ARM64_LINUX_HWCAPS
+from etprof.runner.stock import build_stock_flags, identify_runner
+
+RUNNERS = ("auto", "native", "python")
+# `python -m` would put the current directory first, where a user's ./executorch checkout hides the installed wheel.
+_PYTHON_RUNNER = (
+    "import sys; sys.path = [p for p in sys.path if p]; from etprof.runner.python_runner import main; sys.exit(main())"
+)
+_TARGETS = {"arm64": "linux-arm64", "x86_64": "linux-x86_64"}
+
+
+class RunnerParts:
+    """The `DeviceParts` of the product."""
+
+    @property
+    def emulator_folder(self) -> Path:
+        return cache_dir() / "emulator"
+
+    def describe_host(self) -> DeviceInfo:
+        return DeviceInfo(
+            name="this machine",
+            system=f"{platform.system()} {platform.release()}",
+            architecture=host_architecture(),
+            cpu_model=read_cpu_model(),
+            cpu_count=os.cpu_count() or 1,
+            features=present_features(),
+            sme_vector_bits=read_sme_vector_bits(),
+            governor=read_governor(),
+            clusters=read_local_clusters(),
+        )
+
+    def find_host_runner(self, name: str, progress: Progress) -> HostRunner:
+        if name not in RUNNERS:
+            raise UsageError(f"There is no runner {name!r}.", hint=f"Known: {', '.join(RUNNERS)}.")
+        require_supported(("executorch",), "Running a model here")
+        if name == "python":
+            return _python_runner("The Python runner was used, as requested.")
+        try:
+            return HostRunner(ensure_runner(progress).command, can_sample=sys.platform == "linux")
+        except DependencyError as error:
+            if name == "native":
+                raise
+            return _python_runner(f"The Python runner was used: {error.message}")
+
+    def find_bundle(self, architecture: str, progress: Progress) -> Bundle:
+        if architecture not in _TARGETS:
+            raise DeviceError(
+                f"There is no runner for a {architecture} device.", hint="Known: " + ", ".join(_TARGETS) + "."
+            )
+        return ensure_bundle(*resolve_parts(_TARGETS[architecture], None, None, progress), progress=progress)
+
+    def named_runner_flags(self, runner: Path, job: Job) -> list[str]:
+        named = identify_runner(runner)
+        return runner_flags(job) if named.is_ours else build_stock_flags(named, job)
+
+    def named_runner_architecture(self, runner: Path) -> str | None:
+        return identify_runner(runner).architecture
+
+    def read_features(self, architecture: str, cpuinfo: str, vector: Mapping[int, int]) -> tuple[str, ...]:
+        if architecture == "arm64":
+            return tuple(name for (entry, bit), name in ARM64_LINUX_HWCAPS.items() if vector.get(entry, 0) >> bit & 1)
+        return tuple(name for name, present in parse_x86_flags(cpuinfo).items() if present)
+
+
+def _python_runner(note: str) -> HostRunner:
+    return HostRunner((sys.executable, "-c", _PYTHON_RUNNER), can_sample=False, note=note)

@@ -1,0 +1,52 @@
+"""Finished runs against each other: two side by side, or one against a known-good one."""
+
+from pathlib import Path
+
+from etprof.analysis.regression import CheckedRun, check_regression
+from etprof.analysis.report import RunAnalysis
+from etprof.analysis.run_pairs import compare_runs
+from etprof.app.reporting import analyze, analyze_loaded
+from etprof.app.runs import load_partial_run
+from etprof.core.errors import UsageError
+from etprof.core.layout import label_folders
+from etprof.core.regression import RegressionCheck
+from etprof.core.report import Report
+
+
+def compare(baseline: Path, candidate: Path) -> Report:
+    """Two finished runs in one report, with what keeps them from being a fair pair among its findings."""
+    _refuse_twice(baseline, candidate, "compared with")
+    return compare_analyzed(analyze(baseline), analyze(candidate))
+
+
+def compare_analyzed(baseline: RunAnalysis, candidate: RunAnalysis) -> Report:
+    """The same for runs that are analysed already."""
+    before, after = baseline.run.folder, candidate.run.folder
+    _refuse_twice(before, after, "compared with")
+    sides = dict(zip(label_folders([before, after]), (baseline, candidate), strict=True))
+    return compare_runs(
+        {label: side.run.session for label, side in sides.items()},
+        {label: side.report for label, side in sides.items()},
+        title=f"{after} against {before}",
+    )
+
+
+def check_run(run: Path, known_good: Path, tolerance: float) -> RegressionCheck:
+    """`tolerance` is the share of time that a variant may be slower.
+
+    Of the known-good run manifest.json and metrics.json are enough: without its traces no categories are compared.
+    """
+    _refuse_twice(run, known_good, "checked against")
+    labels = label_folders([known_good, run])
+    sides = [_load(folder, label) for folder, label in zip((known_good, run), labels, strict=True)]
+    return check_regression(sides[0], sides[1], tolerance)
+
+
+def _load(folder: Path, label: str) -> CheckedRun:
+    loaded = load_partial_run(folder)
+    return CheckedRun(label, loaded, analyze_loaded(loaded).report)
+
+
+def _refuse_twice(one: Path, other: Path, what: str) -> None:
+    if one.resolve() == other.resolve():
+        raise UsageError(f"{one} was given twice; a run cannot be {what} itself.")

@@ -1,0 +1,49 @@
+"""Tables of kernels outside of a report: two of them side by side, and what an XNNPACK log registered."""
+
+from pathlib import Path
+
+from etprof.analysis.kernels.executed_code import class_of_name
+from etprof.analysis.kernels.side_by_side import build_kernel_view
+from etprof.core.errors import UsageError
+from etprof.core.samples import REGISTERED
+from etprof.reports.kernel_view import render_csv, render_markdown
+from etprof.store.json_file import write_text
+from etprof.store.kernel_files import load_kernels, write_rows
+from etprof.traces.xnn_log import read_xnn_log
+
+_VIEWS = {".md": render_markdown, ".csv": render_csv}
+
+
+def write_kernel_view(on: Path, off: Path, target: Path) -> str:
+    """Puts the kernels of two variants side by side; returns what was found, as a phrase."""
+    if target.suffix not in _VIEWS:
+        raise UsageError(f"{target} is neither .md nor .csv.", hint="Give the file one of these suffixes.")
+    _require_folder(target)
+    view = build_kernel_view(load_kernels(on), load_kernels(off))
+    lines = [(row.operator, row.category, row.changed, row.on, row.off) for row in view.rows]
+    write_text(target, _VIEWS[target.suffix](view.level, lines))
+    changed = sum(row.changed for row in view.rows)
+    return f"{len(view.rows)} operators, {changed} of them with other instructions ({view.level})"
+
+
+def write_registered_kernels(log: Path, target: Path) -> int:
+    """The kernels of an XNNPACK debug log as a table; returns how many there are."""
+    _require_folder(target)
+    kernels = read_xnn_log(log)
+    rows = [
+        {
+            "level": REGISTERED,
+            "operator": f"{k.operation} ({', '.join(k.data_types)})" if k.operation else k.name,
+            "data_type": " ".join(k.data_types),
+            "kernel": k.name,
+            "instruction_class": class_of_name(k.name),
+        }
+        for k in kernels
+    ]
+    write_rows(target, rows)
+    return len(rows)
+
+
+def _require_folder(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise UsageError(f"There is no folder {target.parent}.")

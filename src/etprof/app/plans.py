@@ -1,0 +1,114 @@
+"""Plans: read from a file, made for a model and a device where nobody wrote one, and changed as a user asks."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from etprof.core.errors import UsageError
+from etprof.core.extensions import best_extension
+from etprof.core.layout import run_folder
+from etprof.core.plan import TIMING, TRACE, Experiment, Pair, Plan, Schedule, Warmup
+from etprof.core.run import DeviceInfo
+from etprof.core.units import parse_duration
+from etprof.devices.base import Device
+from etprof.store.plan_file import build_plan, load_plan
+
+# The schedule of a profile that nobody wrote a plan for, and of a quick start, which is a first impression.
+PROFILE_SCHEDULE = Schedule(blocks=6, max_blocks=24, time_budget_s=120.0)
+QUICK_SCHEDULE = Schedule(blocks=6, max_blocks=12, time_budget_s=30.0, retries=0)
+PROFILE_RUNS = 20
+TWIN_SUFFIX = "_kernels"
+
+
+def read_plan(
+    source: Path | Mapping[str, Any] | Plan, *, output_root: Path | None = None, only: tuple[str, ...] = ()
+) -> Plan:
+    """The plan of a file or of its content, written to another folder or reduced to some of its experiments."""
+    if isinstance(source, Plan):
+        plan = source
+    else:
+        plan = load_plan(source) if isinstance(source, Path) else build_plan(source, "the plan")
+    plan = select_experiments(plan, only) if only else plan
+    return replace(plan, output_root=output_root or plan.output_root)
+
+
+def build_profile_schedule(blocks: int, max_blocks: int, budget: str) -> Schedule:
+    """The schedule of a profile with what a user changed about it; `budget` is a duration such as 90s or 10m."""
+    return replace(
+        PROFILE_SCHEDULE, blocks=blocks, max_blocks=max(blocks, max_blocks), time_budget_s=parse_duration(budget)
+    )
+
+
+def build_profile_plan(
+    model: Path,
+    device: Device,
+    *,
+    output_root: Path | None = None,
+    schedule: Schedule = PROFILE_SCHEDULE,
+    runs: int = PROFILE_RUNS,
+    threads: tuple[int, ...] = (1,),
+    kernels: bool = False,
+) -> Plan:
+    """The comparison to make when nobody asked for one: the best extension of the device's CPU hidden and shown.
+
+    Where times mean nothing, one short block of each variant shows what runs. `kernels` adds blocks that sample.
+    """
+    info = device.describe()
+    experiment = Experiment("", runs=runs, traced_runs=max(runs // 2, 1), threads=threads)
+    if not info.times_are_real:
+        experiment = replace(experiment, runs=1, traced_runs=1, warmup=Warmup(0, 0))
+        schedule = replace(schedule, blocks=1, max_blocks=1)
+    hidden, shown = _hide_and_show(experiment, info, device.platform)
+    plan = Plan(
+        model=model,
+        output_root=output_root or run_folder(model, device.platform),
+        experiments=(hidden, shown),
+        pairs=(Pair(baseline=hidden.name, candidate=shown.name),),
+        schedule=schedule,
+    )
+    return add_sampled_variants(plan) if kernels else plan
+
+
+def build_kernel_plan(
+    model: Path, device: Device, *, output_root: Path | None, threads: int, blocks: int, seconds: float
+) -> Plan:
+    """The device's best extension hidden and shown, in trace mode: nothing of it is a latency."""
+    sampling = ("--sample_ms", str(round(seconds * 1000)))
+    experiment = Experiment("", mode=TRACE, threads=(threads,), extra_args=sampling)
+    return Plan(
+        model=model,
+        output_root=output_root or run_folder(model, device.platform + TWIN_SUFFIX),
+        experiments=_hide_and_show(experiment, device.describe(), device.platform),
+        pairs=(),
+        schedule=Schedule(blocks=blocks, max_blocks=blocks),
+    )
+
+
+def _hide_and_show(like: Experiment, info: DeviceInfo, platform: str) -> tuple[Experiment, Experiment]:
+    extension = best_extension(info.architecture, info.features)
+    prefix = f"{platform}_{extension.slug}"
+    return replace(like, name=f"{prefix}_off", hide_isa=extension.hide_isa), replace(like, name=f"{prefix}_on")
+
+
+def add_sampled_variants(plan: Plan) -> Plan:
+    """The plan with a sampled twin of every timed experiment that our own runner runs, kept apart from it."""
+    twins = tuple(
+        replace(e, name=e.name + TWIN_SUFFIX, mode=TRACE)
+        for e in plan.experiments
+        if e.mode == TIMING and e.runner_path is None
+    )
+    return replace(plan, experiments=(*plan.experiments, *twins))
+
+
+def select_experiments(plan: Plan, names: tuple[str, ...]) -> Plan:
+    """The plan with only the named experiments, and the pairs that are still whole."""
+    known = [e.name for e in plan.experiments]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"The plan has no experiment {name!r}.", hint=f"It has {', '.join(known)}.")
+    return replace(
+        plan,
+        experiments=tuple(e for e in plan.experiments if e.name in names),
+        pairs=tuple(p for p in plan.pairs if p.baseline in names and p.candidate in names),
+    )

@@ -1,0 +1,163 @@
+"""A run becomes a report, and a report becomes files: here and nowhere else."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from etprof.analysis.report import RunAnalysis, analyze_run
+from etprof.analysis.timing.latency import list_samples
+from etprof.app.runs import MeasuredRun, build_run, load_run
+from etprof.app.trace_tables import write_statistics, write_timelines
+from etprof.core.digest import file_sha256
+from etprof.core.errors import UnknownNameError, UsageError
+from etprof.core.layout import (
+    KERNELS_SUFFIX,
+    ROBUST_STATS_SUFFIX,
+    label_folders,
+    pipeline_summary_name,
+    variant_file,
+)
+from etprof.core.loaded_run import LoadedRun
+from etprof.core.report import Report, VariantReport
+from etprof.reports import FORMATS, pipeline_summary
+from etprof.store.coverage_file import load_coverage
+from etprof.store.json_file import write_bytes, write_json, write_text
+from etprof.store.kernel_files import save_kernels
+from etprof.store.session_file import save_reports
+
+FILE_FORMATS = tuple(name for name, each in FORMATS.items() if each.file)
+# Beside the formats: what a run leaves for each variant, and the short summary of the whole.
+STATISTICS, TABLES, SUMMARY = "statistics", "tables", "summary"
+FILE_SETS = (STATISTICS, TABLES, SUMMARY)
+
+
+def analyze(folder: Path, *, title: str = "") -> RunAnalysis:
+    """The analysis of a finished or interrupted run, from its files alone."""
+    return analyze_loaded(load_run(folder), title=title)
+
+
+def analyze_measured(measured: MeasuredRun) -> RunAnalysis:
+    """The same for a run that was just measured: its traces were read meanwhile."""
+    folder = measured.session.plan.output_root
+    return analyze_loaded(build_run(folder, measured.session, measured.traces))
+
+
+def analyze_loaded(run: LoadedRun, *, title: str = "") -> RunAnalysis:
+    title = title or f"{run.session.plan.model.stem}: where the time goes"
+    created_at = datetime.now(UTC).isoformat(timespec="seconds")
+    return analyze_run(run, title=title, created_at=created_at, coverage=load_coverage())
+
+
+def write_report(analysis: RunAnalysis, target: Path | None = None, formats: Sequence[str] = ()) -> list[Path]:
+    """Writes the formats asked for, or everything, to a folder or to the one file that `target` is.
+
+    What lies in the run's own folder afterwards is noted in its manifest.
+    """
+    folder = analysis.run.folder
+    paths = choose_files(target or folder, formats)
+    written = [write_format(analysis.report, name, path) for name, path in paths.items()]
+    sets = [name for name in formats if name in FILE_SETS] if formats else FILE_SETS if target is None else ()
+    written += [path for name in sets for path in _write_set(analysis, name)]
+    if (target or folder).resolve() == folder.resolve():
+        session = analysis.run.session
+        names = dict.fromkeys([*session.reports, *(path.name for path in paths.values())])
+        save_reports(folder, session, tuple(names))
+    return written
+
+
+def write_format(report: Report, name: str, path: Path) -> Path:
+    for beside, content in FORMATS[name].render_files(report).items():
+        write_bytes(path.parent / beside, content)
+    write_bytes(path, FORMATS[name].render(report).encode("utf-8"))
+    return path
+
+
+def choose_files(target: Path, formats: Sequence[str]) -> dict[str, Path]:
+    """The file of each format, before any work is done: `target` is a folder, or the one file that is wanted."""
+    for name in formats:
+        if name not in FORMATS and name not in FILE_SETS:
+            known = [*FORMATS, *FILE_SETS]
+            raise UnknownNameError("report format", name, known, hint=f"Known formats: {', '.join(known)}.")
+    files = {name: FORMATS[name].file for name in formats or FORMATS if name in FORMATS and FORMATS[name].file}
+    suffix = target.suffix.lower()
+    if target.is_dir() or not suffix:
+        return {name: target / file for name, file in files.items()}
+    fitting = [name for name, file in files.items() if Path(file).suffix == suffix]
+    if not fitting or (formats and len(files) > 1):
+        raise UsageError(
+            f"{target} cannot hold {', '.join(formats) or 'a report'}.",
+            hint="A file holds one format, chosen by its suffix: .md, .html, .json or .csv. Or give a folder.",
+        )
+    return {fitting[0]: target}
+
+
+def combine_runs(folders: Sequence[Path], target: Path, title: str = "") -> Path:
+    """Puts the reports of several runs on one page; the suffix of `target` chooses the format."""
+    from etprof.reports.combined import PAGES, CombinedReport
+
+    render = PAGES.get(target.suffix.lower())
+    if render is None:
+        raise UsageError(f"{target} cannot be written.", hint=f"Its suffix chooses the format: {', '.join(PAGES)}.")
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise UsageError("A run was given twice.", hint="Name each folder once.")
+    reports = tuple(zip(label_folders(folders), (analyze(folder).report for folder in folders), strict=True))
+    write_text(target, render(CombinedReport(title or f"{len(reports)} runs side by side", reports)))
+    return target
+
+
+def check_model(run: LoadedRun, model: Path) -> None:
+    """Refuses a model that is not the one the run measured."""
+    if not model.is_file():
+        raise UsageError(f"There is no model {model}.")
+    measured = run.session.model_sha256
+    if measured and file_sha256(model) != measured:
+        raise UsageError(
+            f"{model} is not the model that {run.folder} measured: the digests differ.",
+            hint="Omit --model, or run the plan again with this model.",
+        )
+
+
+def _write_set(analysis: RunAnalysis, name: str) -> list[Path]:
+    if name == SUMMARY:
+        return _write_summary(analysis)
+    write = _write_statistics if name == STATISTICS else _write_tables
+    return [path for variant in analysis.report.variants for path in write(analysis, variant)]
+
+
+def _write_statistics(analysis: RunAnalysis, variant: VariantReport) -> list[Path]:
+    """Robust statistics with every sample they were made from."""
+    if variant.latency is None:
+        return []
+    results = analysis.run.of(variant.variant).results
+    statistics = {"schema_version": 1, **asdict(variant.latency), "samples_by_block": list_samples(results)}
+    path = analysis.run.folder / variant_file(variant.variant, ROBUST_STATS_SUFFIX)
+    write_json(path, statistics)
+    return [path]
+
+
+def _write_tables(analysis: RunAnalysis, variant: VariantReport) -> list[Path]:
+    """Timelines, operators and categories of the traces, and the kernels where they were sampled."""
+    folder, of = analysis.run.folder, variant.variant
+    loaded, own = analysis.run.of(of), analysis.variants[of]
+    written: list[Path] = []
+    if loaded.traces and analysis.run.times_are_real:
+        place = folder / of.experiment
+        written += write_timelines(place, of.stem, loaded.traces, model_id=loaded.model.stem)
+        written += write_statistics(place, of.stem, own.details, variant.categories, own.nodes or {})
+    if variant.evidence:
+        written.append(folder / variant_file(of, KERNELS_SUFFIX))
+        save_kernels(written[-1], [variant.evidence])
+    return written
+
+
+def _write_summary(analysis: RunAnalysis) -> list[Path]:
+    folder, session = analysis.run.folder, analysis.run.session
+    texts = {
+        "json": pipeline_summary.render_json(analysis.report, session.stop_reason),
+        "md": pipeline_summary.render_markdown(analysis.report, session.stop_reason),
+    }
+    paths = {suffix: folder / pipeline_summary_name(session.plan.model.stem, suffix) for suffix in texts}
+    for suffix, path in paths.items():
+        write_text(path, texts[suffix])
+    return list(paths.values())

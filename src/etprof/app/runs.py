@@ -1,0 +1,122 @@
+"""Reads the folder of a run, each file once, into the object that every analysis starts from."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from etprof.core.errors import EtprofError
+from etprof.core.graph import ModelGraph
+from etprof.core.layout import graph_path
+from etprof.core.loaded_run import LoadedRun, LoadedVariant, Outputs, SampledBlock
+from etprof.core.plan import Variant
+from etprof.core.run import BlockResult, Session
+from etprof.core.trace import Trace
+from etprof.export.graph_file import load_graph
+from etprof.store.session_file import load_session
+from etprof.store.validate import find_problems
+from etprof.traces.etdump import read_etdump
+from etprof.traces.kernel_samples import read_kernel_samples
+from etprof.traces.runner_result import read_output_values
+
+_READERS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredRun:
+    """A session that was just measured, with the traces that were read meanwhile, by their names in the folder."""
+
+    session: Session
+    traces: dict[str, Trace] = field(default_factory=dict)
+
+
+def load_run(folder: Path) -> LoadedRun:
+    """A finished or interrupted run, from its files alone."""
+    return build_run(folder, load_session(folder))
+
+
+def load_partial_run(folder: Path) -> LoadedRun:
+    """A run of which only manifest and metrics may have been kept: traces and outputs where all of their files are."""
+    session = load_session(folder)
+    names = [name for r in session.results if r.is_ok for name in (r.etdump, r.samples) if name]
+    has_traces = all((folder / name).is_file() for name in names)
+    return _build(folder, session, _read_traces(folder, session, {}) if has_traces else {}, must_exist=False)
+
+
+def build_run(folder: Path, session: Session, traces: Mapping[str, Trace] | None = None) -> LoadedRun:
+    """The run of a session that was loaded or just measured; `traces` are those that were read already, by name."""
+    if not any(result.is_ok for result in session.results):
+        raise EtprofError(f"{folder} holds no successful block.", hint="Read the logs, then run the plan again.")
+    return _build(folder, session, _read_traces(folder, session, traces or {}), must_exist=True)
+
+
+def _build(folder: Path, session: Session, traces: Mapping[str, Trace], *, must_exist: bool) -> LoadedRun:
+    graph = _find_graph(session)
+    variants = [
+        _load_variant(folder, session, variant, graph, traces, must_exist=must_exist)
+        for variant in session.plan.variants
+    ]
+    return LoadedRun(folder, (session,), tuple(variants))
+
+
+def validate_run(folder: Path, *, deep: bool) -> list[str]:
+    """One sentence for each problem; none for a good run."""
+    return find_problems(folder, read_etdump if deep else None)
+
+
+def _find_graph(session: Session) -> ModelGraph | None:
+    """The node lists of the model, where its export saved them."""
+    path = graph_path(session.plan.model)
+    if not path.is_file():
+        return None
+    state = path.stat()
+    return _read_graph(path.resolve(), state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=2)
+def _read_graph(path: Path, _modified_ns: int, _size: int) -> ModelGraph:
+    """Runs that are compared are of one model as a rule: its graph is read once, and again when it has changed."""
+    return load_graph(path)
+
+
+def _read_traces(folder: Path, session: Session, known: Mapping[str, Trace]) -> dict[str, Trace]:
+    """Every trace of a successful block, by its name; several at a time, since reading is mostly array work."""
+    names = [r.etdump for r in session.results if r.is_ok and r.etdump and r.etdump not in known]
+    with ThreadPoolExecutor(_READERS) as readers:
+        read = readers.map(lambda name: read_etdump(folder / name), names)
+        return {**known, **dict(zip(names, read, strict=True))}
+
+
+def _load_variant(
+    folder: Path,
+    session: Session,
+    variant: Variant,
+    graph: ModelGraph | None,
+    known: Mapping[str, Trace],
+    *,
+    must_exist: bool,
+) -> LoadedVariant:
+    results = session.successful(variant)
+    traced = [(result, known[result.etdump]) for result in results if result.etdump in known]
+    return LoadedVariant(
+        variant=variant,
+        session=session,
+        results=results,
+        graph=graph,
+        traces=tuple(trace for _, trace in traced),
+        sampled=tuple(
+            SampledBlock(read_kernel_samples(folder / result.samples), trace)
+            for result, trace in traced
+            if result.samples
+        ),
+        outputs=_read_outputs(folder, results, must_exist=must_exist),
+    )
+
+
+def _read_outputs(folder: Path, results: tuple[BlockResult, ...], *, must_exist: bool) -> Outputs | None:
+    # A stock runner does not report its outputs: they are unknown, not none.
+    first = next((r for r in results if not r.is_stock), None)
+    if first is None or (not must_exist and not all((folder / o.file).is_file() for o in first.outputs)):
+        return None
+    return read_output_values(folder, first)

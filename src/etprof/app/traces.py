@@ -1,0 +1,123 @@
+"""Single traces, outside of any run: read with a user's rules and the model's graph, and analysed once."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from etprof.analysis.graph.alignment import Alignment, align_operators, list_mapped
+from etprof.analysis.operators.accounting import build_accounting, build_categories
+from etprof.analysis.operators.operator_statistics import OperatorDetail, collect_operators, describe_operators
+from etprof.core.categories import Rule
+from etprof.core.errors import UsageError
+from etprof.core.graph import GraphNode, ModelGraph
+from etprof.core.operators import OperatorId, OperatorSamples
+from etprof.core.report import Accounting, CategoryRow, OperatorRow
+from etprof.core.run import NO_TIMES
+from etprof.core.trace import Trace
+from etprof.export.graph_file import load_graph
+from etprof.store.rules_file import load_rules
+from etprof.store.session_file import was_emulated
+from etprof.store.timeline_files import load_timeline
+from etprof.traces.etdump import read_etdump
+
+_THREADS = re.compile(r"_t(\d+)(?:_b\d+)?$")
+
+
+@dataclass(frozen=True, eq=False)
+class TraceSet:
+    """The traces of one experiment, taken together.
+
+    Of traces that an emulated device left, what ran is shown and no time.
+    """
+
+    paths: tuple[Path, ...]
+    traces: tuple[Trace, ...]
+    rules: tuple[Rule, ...]
+    graph: ModelGraph | None = None
+    emulated: bool = False
+
+    @property
+    def stem(self) -> str:
+        return self.paths[0].name.split("_all_runs_timeline")[0].removesuffix(".etdump")
+
+    @property
+    def origin(self) -> str:
+        """Where the numbers come from, for a person."""
+        return str(self.paths[0]) + (f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else "")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(note for trace in self.traces for note in trace.notes))
+
+    @cached_property
+    def tables(self) -> tuple[OperatorSamples, ...]:
+        return collect_operators(self.traces)
+
+    @cached_property
+    def accounting(self) -> Accounting:
+        return build_accounting(self.traces)
+
+    @cached_property
+    def details(self) -> tuple[OperatorDetail, ...]:
+        return describe_operators(self.tables, self.accounting.end_to_end_ns, self.rules)
+
+    @property
+    def operators(self) -> tuple[OperatorRow, ...]:
+        return tuple(detail.row for detail in self.details)
+
+    @cached_property
+    def categories(self) -> tuple[CategoryRow, ...]:
+        return build_categories(self.tables, self.accounting, self.rules)
+
+    @cached_property
+    def alignments(self) -> tuple[Alignment, ...]:
+        return align_operators(self.tables, self.graph) if self.graph else ()
+
+    @cached_property
+    def nodes(self) -> Mapping[OperatorId, GraphNode]:
+        """The graph node of each operator; empty without a graph."""
+        return list_mapped(self.alignments)
+
+    def require_times(self) -> "TraceSet":
+        """Refuses an emulated device's traces where times are all there is to tell."""
+        if self.emulated:
+            raise UsageError(
+                f"{self.origin}: {NO_TIMES}.",
+                hint="`etprof trace operators TRACE` lists the operators that ran, `etprof kernels run` the kernels.",
+            )
+        return self
+
+
+def read_traces(paths: Sequence[Path], rules: Path | None = None, graph: Path | None = None) -> TraceSet:
+    """`paths` are .etdump files, timelines of ours, or folders whose traces belong to one experiment."""
+    found = _find_files(paths)
+    table = load_rules(rules)
+    traces = tuple(trace for path in found for trace in _read_file(path))
+    model = load_graph(graph) if graph else None
+    return TraceSet(found, traces, table, model, was_emulated(*found))
+
+
+def _find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
+    if not paths:
+        raise UsageError("No trace was named.", hint="Name a .etdump file of a run.")
+    return tuple(file for path in paths for file in (_list_folder(path) if path.is_dir() else [path]))
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    """All traces of an experiment's folder: its blocks, but never two thread counts together."""
+    inside = sorted(folder.glob("*.etdump"))
+    if not inside:
+        raise UsageError(f"There is no .etdump in the folder {folder}.", hint="Name the folder of one experiment.")
+    threads = {found[1] for path in inside if (found := _THREADS.search(path.stem))}
+    if len(threads) > 1:
+        raise UsageError(
+            f"{folder} holds traces of {' and '.join(sorted(threads))} threads, which do not belong together.",
+            hint=f"Name the files of one of them: {folder}/*_t{min(threads)}*.etdump",
+        )
+    return inside
+
+
+def _read_file(path: Path) -> tuple[Trace, ...]:
+    return load_timeline(path) if path.suffix == ".csv" else (read_etdump(path),)

@@ -1,0 +1,93 @@
+"""What `etprof export` says of the files it made: the facts of one, a table of many."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from etprof.core.errors import EtprofError
+from etprof.core.layout import export_debug_path
+from etprof.core.units import format_bytes, format_percent
+from etprof.reports.text_table import Column, TextTable
+
+if TYPE_CHECKING:
+    from etprof.core.model import Artifact, Delegation, Numerics, Weights
+    from etprof.export.request import ExportRequest
+
+
+def artifact_facts(artifact: "Artifact") -> dict[str, str]:
+    meta = artifact.meta
+    delegation = meta.delegation
+    total = delegation.operators_delegated + delegation.operators_left
+    return {
+        "file": str(artifact.pte),
+        "size": format_bytes(meta.pte.bytes),
+        "weights": _describe_weights(meta.weights),
+        "partitions": str(delegation.partitions),
+        "delegated": f"{format_percent(delegation.delegated_share)} of {total} operators",
+        "left out": _describe_left_out(delegation),
+        "SNR": _describe_snr(meta.numerics),
+    }
+
+
+def reason_lines(artifact: "Artifact") -> Iterator[str]:
+    """Why operators were left out, and where every intermediate program is."""
+    for each in artifact.meta.delegation.left:
+        reason = each.reason or "the partitioner gave no reason"
+        yield f"{each.count} x {each.operator} left out: {reason}"
+    yield f"intermediate programs: {export_debug_path(artifact.pte)}"
+
+
+def matrix_table(requests: "Sequence[ExportRequest]", results: "Sequence[Artifact | EtprofError]") -> TextTable:
+    metas = [None if isinstance(result, EtprofError) else result.meta for result in results]
+    columns = [
+        Column("model", [request.model for request in requests]),
+        Column("precision", [_describe_precision(request) for request in requests]),
+        Column("result", [_describe_result(result) for result in results]),
+        Column("size", [format_bytes(meta.pte.bytes) if meta else "" for meta in metas], 2, right=True),
+        Column("partitions", [str(meta.delegation.partitions) if meta else "" for meta in metas], 4, right=True),
+        Column(
+            "delegated",
+            [format_percent(meta.delegation.delegated_share) if meta else "" for meta in metas],
+            3,
+            right=True,
+        ),
+        Column("SNR", [_describe_snr(meta.numerics) if meta else "" for meta in metas], 1),
+    ]
+    return TextTable("", columns, more="a wider terminal shows all")
+
+
+def matrix_lines(requests: "Sequence[ExportRequest]", results: "Sequence[Artifact | EtprofError]") -> Iterator[str]:
+    """File names and reasons, whole: they are there to be copied."""
+    for request, result in zip(requests, results, strict=True):
+        if isinstance(result, EtprofError):
+            yield f"{request.model}, {_describe_precision(request)}: {result.message}"
+        else:
+            yield str(result.pte)
+
+
+def _describe_result(result: "Artifact | EtprofError") -> str:
+    return "failed" if isinstance(result, EtprofError) else "kept" if result.reused else "exported"
+
+
+def _describe_precision(request: "ExportRequest") -> str:
+    return request.precision + (f" {request.quantization.label}" if request.quantization else "")
+
+
+def _describe_left_out(delegation: "Delegation") -> str:
+    counts: Counter[str] = Counter()
+    for each in delegation.left:
+        counts[each.operator] += each.count
+    return ", ".join(f"{count} {operator}" for operator, count in counts.items()) or "none"
+
+
+def _describe_weights(weights: "Weights") -> str:
+    if weights.source == "random":
+        return f"random, seed {weights.seed}"
+    if weights.source == "model":
+        return "the model's own"
+    return f"{weights.file} ({(weights.file_sha256 or '')[:12]})"
+
+
+def _describe_snr(numerics: "Numerics") -> str:
+    worst = numerics.worst_snr_db
+    return "exact" if worst is None else f"{worst:.1f} dB (floor {numerics.floor_db:g} dB)"

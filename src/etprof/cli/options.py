@@ -1,0 +1,63 @@
+"""Options that several commands share: a run's folder, a device, a time budget."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from etprof.core.errors import UsageError
+from etprof.devices import list_usages
+
+if TYPE_CHECKING:
+    from etprof.app.devices import DeviceRequest
+
+RunDirArgument = Annotated[
+    Path | None, typer.Argument(metavar="RUN_DIR", help="Folder with manifest.json, such as out_toy_cnn/runs/linux.")
+]
+RunDirOption = Annotated[Path | None, typer.Option("--run-dir", "--results", help="The same, as an option.")]
+DeviceOption = Annotated[str, typer.Option(help=f"Where to run: {list_usages()}.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Move an older run in that folder aside.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
+OutputRootOption = Annotated[Path | None, typer.Option(help="Folder for the run; default: beside the artifacts.")]
+BudgetOption = Annotated[
+    str, typer.Option(metavar="TIME", help="Start no further round after this time: 90s, 10m or 1h.")
+]
+WideOption = Annotated[bool, typer.Option("--wide", help="Show every column at any width of the terminal.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print everything as CSV.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+
+
+def one_run_dir(argument: Path | None, option: Path | None = None) -> Path:
+    if (argument is None) == (option is None):
+        raise UsageError("Give the folder of one run.", hint="For example: out_toy_cnn/runs/linux")
+    folder = argument or option or Path()
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {folder}.", hint="A run's folder is the output_root of its plan.")
+    return folder
+
+
+def build_request(
+    device: str, remote_device: str = "", *, runner: str = "auto", folder: str = "", emulator: str = "",
+    prepare: bool = False, keep: bool = False, verbose: bool = False,
+) -> "DeviceRequest":  # fmt: skip
+    from etprof.app.devices import parse_device
+    from etprof.cli.console import say
+
+    if remote_device:
+        if device not in ("android", "local"):
+            raise UsageError("--remote-device is a way to name an Android device; omit --device.")
+        device = f"android:{remote_device}"
+    request = replace(parse_device(device), runner=runner, folder=folder, emulator=emulator, prepare=prepare, keep=keep)
+    return replace(request, progress=say, say_command=say if verbose else request.say_command)
+
+
+def refuse_together(hint: str = "", **options: object) -> None:
+    """Refuses more than one of these options; each is named as in Python."""
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
+    if len(given) > 1:
+        raise UsageError(f"{given[0]} and {given[1]} are mutually exclusive.", hint=hint)
+
+
+def refuse_force_and_resume(force: bool, resume: bool) -> None:
+    refuse_together("--force starts over, --resume continues.", force=force, resume=resume)

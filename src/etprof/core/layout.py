@@ -1,0 +1,98 @@
+"""Every file name on disk, spelled once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from etprof.core.plan import Variant
+
+MANIFEST = "manifest.json"
+METRICS = "metrics.json"
+BLOCK_SUFFIXES = (".etdump", ".log", ".result.json", ".kernels")
+
+
+@dataclass(frozen=True)
+class BlockFiles:
+    """The files of one block, relative to the session's folder."""
+
+    result: Path
+    etdump: Path
+    samples: Path
+    log: Path
+    outputs: Path
+
+
+def block_files(variant: Variant, index: int) -> BlockFiles:
+    """The first block carries the plain name the documents promise; later ones count on: `_b2`, `_b3`, ..."""
+    stem = variant.stem + (f"_b{index + 1}" if index else "")
+    folder = Path(variant.experiment)
+    return BlockFiles(
+        result=folder / f"{stem}.result.json",
+        etdump=folder / f"{stem}.etdump",
+        samples=folder / f"{stem}.kernels",
+        log=folder / f"{stem}.log",
+        outputs=folder / f"{stem}.outputs",
+    )
+
+
+# Tables of a trace or of a variant: what follows the stem.
+ALL_RUNS_SUFFIX = "_all_runs_timeline.csv"
+RUN0_SUFFIX = "_run0_timeline.csv"
+OPS_STATS_SUFFIX = "_ops_stats.csv"
+CATEGORY_SUMMARY_SUFFIX = "_category_summary.csv"
+OPS_JSON_SUFFIX = "_ops.json"
+MOVEMENTS_SUFFIX = "_data_movement.csv"
+PAIRS_SUFFIX = "_transpose_pairs.csv"
+ROBUST_STATS_SUFFIX = "_robust_stats.json"
+KERNELS_SUFFIX = "_kernels.csv"
+OPERATOR_COMPARISON = "operator_comparison.csv"
+CATEGORY_COMPARISON = "category_comparison.csv"
+
+
+def variant_file(variant: Variant, suffix: str) -> Path:
+    """A table of a variant, relative to the session's folder."""
+    return Path(variant.experiment) / f"{variant.stem}{suffix}"
+
+
+def pipeline_summary_name(model_stem: str, suffix: str) -> str:
+    return f"{model_stem}_pipeline_summary.{suffix}"
+
+
+def run_folder(model: Path, platform: str) -> Path:
+    """Where the runs of an exported model go: beside its `artifacts` folder, or in an `out_<model>` of their own."""
+    root = model.parent.parent if model.parent.name == "artifacts" else Path(f"out_{model.stem}")
+    return root / "runs" / platform
+
+
+def label_folders(folders: Sequence[Path]) -> list[str]:
+    """What tells folders apart: their paths without the parts that all of them share in front."""
+    parts = [folder.resolve().parts for folder in folders]
+    shared = 0
+    while all(len(p) > shared + 1 for p in parts) and all(a[shared] == b[shared] for a, b in pairwise(parts)):
+        shared += 1
+    return ["/".join(p[shared:]) for p in parts]
+
+
+def export_meta_path(model: Path) -> Path:
+    return model.with_name(f"{model.stem}.export_meta.json")
+
+
+def graph_path(model: Path) -> Path:
+    return model.with_name(f"{model.stem}.graph.json")
+
+
+def etrecord_path(model: Path) -> Path:
+    return model.with_name(f"{model.stem}.pte.etrecord")
+
+
+def input_path(model: Path, index: int) -> Path:
+    return model.with_name(f"{model.stem}.input_{index}.bin")
+
+
+def export_log_path(model: Path) -> Path:
+    return model.with_name(f"{model.stem}.export.log")
+
+
+def export_debug_path(model: Path) -> Path:
+    return model.with_name(f"{model.stem}.debug")

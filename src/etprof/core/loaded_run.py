@@ -1,0 +1,79 @@
+"""A run read from its folder, each file once: what every analysis starts from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from etprof.core.graph import ModelGraph
+from etprof.core.plan import Experiment, Variant
+from etprof.core.run import BlockResult, Session
+from etprof.core.samples import KernelSamples
+from etprof.core.trace import Trace
+
+# The output tensors of a model as numbers, flattened.
+Outputs = Sequence[NDArray[np.float64]]
+
+
+class SampledBlock(NamedTuple):
+    """Samples of the program counter, and the trace that was recorded beside them."""
+
+    samples: KernelSamples
+    trace: Trace
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedVariant:
+    """What one variant left behind in its successful blocks.
+
+    `outputs` are those of the first of them; None where they are unknown, as a stock runner's are.
+    """
+
+    variant: Variant
+    session: Session
+    results: tuple[BlockResult, ...]
+    graph: ModelGraph | None = None
+    traces: tuple[Trace, ...] = ()
+    sampled: tuple[SampledBlock, ...] = ()
+    outputs: Outputs | None = None
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.session.plan.experiment(self.variant.experiment)
+
+    @property
+    def model(self) -> Path:
+        return self.session.plan.model
+
+    @property
+    def method(self) -> str:
+        """The method that ran; empty where no block says so."""
+        return self.results[0].method_name if self.results else ""
+
+    @property
+    def times_are_real(self) -> bool:
+        return self.session.device.times_are_real
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRun:
+    """A folder holds one or more sessions; `variants` are those of all of them, in the order of their plans."""
+
+    folder: Path
+    sessions: tuple[Session, ...]
+    variants: tuple[LoadedVariant, ...]
+
+    @property
+    def session(self) -> Session:
+        """The newest one."""
+        return self.sessions[-1]
+
+    @property
+    def times_are_real(self) -> bool:
+        return self.session.device.times_are_real
+
+    def of(self, variant: Variant) -> LoadedVariant:
+        return next(each for each in self.variants if each.variant == variant)

@@ -1,0 +1,192 @@
+"""The tables of a report as records with plain values: what files hold and programs read has the same columns."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import NamedTuple
+
+from etprof.core.report import Comparison, KernelEvidence, VariantReport
+
+
+class LatencyRecord(NamedTuple):
+    """One timed variant; the fields are those of its LatencySummary."""
+
+    experiment: str
+    threads: int
+    blocks: int
+    samples: int
+    median_ms: float
+    mad_ms: float
+    mean_ms: float
+    trimmed_mean_ms: float
+    std_ms: float
+    min_ms: float
+    max_ms: float
+    p5_ms: float
+    p25_ms: float
+    p75_ms: float
+    p90_ms: float
+    p95_ms: float
+    p99_ms: float
+    outliers_mild: int
+    outliers_severe: int
+    cold_ms: float | None
+    warmup_ms: float | None
+    load_ms: float | None
+    tracer_cost: float | None
+    is_traced: bool
+
+
+class CategoryRecord(NamedTuple):
+    """One category of one variant, per inference; the rows of a variant add up to its end-to-end time."""
+
+    experiment: str
+    threads: int
+    name: str
+    mean_ms: float
+    share: float
+    events_per_run: float
+
+
+class OperatorRecord(NamedTuple):
+    """One operator of one variant, per inference."""
+
+    experiment: str
+    threads: int
+    identity: str
+    name: str
+    module_path: str
+    category: str
+    subcategory: str
+    delegated: bool
+    kernels: str
+    # The column has this name in report.csv; that a tuple has a method of that name matters to nobody.
+    count: int  # type: ignore[assignment]
+    mean_ms: float
+    median_ms: float
+    share: float
+
+
+class KernelRecord(NamedTuple):
+    """One kernel that was seen in an operator; an operator without one has a record too."""
+
+    experiment: str
+    threads: int
+    identity: str
+    operator: str
+    category: str
+    data_type: str
+    delegated: bool
+    selected_type: str
+    kernel: str
+    instruction_class: str
+    samples: int
+    operator_samples: int
+    waiting_samples: int
+    extension: str
+    extension_executed: str
+    extension_share: float | None
+    extension_share_low: float | None
+    extension_share_high: float | None
+    instructions: str
+    reason: str
+
+
+class VerdictRecord(NamedTuple):
+    """One comparison; speed-up is baseline time / candidate time, from `low` to `high` with the stated confidence."""
+
+    baseline: str
+    baseline_threads: int
+    candidate: str
+    candidate_threads: int
+    verdict: str
+    speedup: float | None
+    low: float | None
+    high: float | None
+    confidence: float | None
+    noise_floor: float | None
+    p_value: float | None
+    output_difference: float | None
+    reason: str
+
+
+def list_latencies(variant: VariantReport) -> Iterator[LatencyRecord]:
+    """One record, or none for a variant that was not timed."""
+    if variant.latency:
+        numbers = asdict(variant.latency)
+        del numbers["block_medians_ms"]
+        yield LatencyRecord(variant.experiment, variant.threads, **numbers)
+
+
+def list_categories(variant: VariantReport) -> Iterator[CategoryRecord]:
+    for row in variant.categories:
+        yield CategoryRecord(variant.experiment, variant.threads, row.name, row.mean_ms, row.share, row.events_per_run)
+
+
+def list_operators(variant: VariantReport) -> Iterator[OperatorRecord]:
+    for row in variant.operators:
+        yield OperatorRecord(
+            experiment=variant.experiment,
+            threads=variant.threads,
+            identity=str(row.identity),
+            name=row.name,
+            module_path=row.module_path,
+            category=row.category,
+            subcategory=row.subcategory,
+            delegated=row.delegated,
+            kernels="; ".join(kernel.name for kernel in row.kernels),
+            count=row.count,
+            mean_ms=row.mean_ms,
+            median_ms=row.median_ms,
+            share=row.share,
+        )
+
+
+def list_kernels(evidence: KernelEvidence) -> Iterator[KernelRecord]:
+    for row in evidence.operators:
+        operator = KernelRecord(
+            experiment=evidence.experiment,
+            threads=evidence.threads,
+            identity=str(row.identity),
+            operator=row.name,
+            category=row.category,
+            data_type=row.data_type,
+            delegated=row.delegated,
+            selected_type=row.selected,
+            kernel="",
+            instruction_class="",
+            samples=0,
+            operator_samples=row.samples,
+            waiting_samples=row.waiting,
+            extension=evidence.extension,
+            extension_executed=row.executed.value,
+            extension_share=row.share.value if row.share else None,
+            extension_share_low=row.share.low if row.share else None,
+            extension_share_high=row.share.high if row.share else None,
+            instructions=" ".join(f"{name}:{count}" for name, count in row.instructions.items()),
+            reason=row.reason,
+        )
+        for kernel in row.kernels:
+            yield operator._replace(
+                kernel=kernel.name, instruction_class=kernel.instruction_class, samples=kernel.samples
+            )
+        if not row.kernels:
+            yield operator
+
+
+def describe_verdict(comparison: Comparison) -> VerdictRecord:
+    speedup = comparison.speedup
+    return VerdictRecord(
+        baseline=comparison.baseline.experiment,
+        baseline_threads=comparison.baseline.threads,
+        candidate=comparison.candidate.experiment,
+        candidate_threads=comparison.candidate.threads,
+        verdict=comparison.verdict.value,
+        speedup=speedup.value if speedup else None,
+        low=speedup.low if speedup else None,
+        high=speedup.high if speedup else None,
+        confidence=speedup.confidence if speedup else None,
+        noise_floor=comparison.noise_floor,
+        p_value=comparison.p_value,
+        output_difference=comparison.output_difference,
+        reason=comparison.reason,
+    )

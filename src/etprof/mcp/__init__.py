@@ -1,0 +1,1 @@
+"""The Model Context Protocol front end: tools for assistants, confined to a workspace."""

@@ -1,0 +1,195 @@
+"""What an assistant is answered: the machine, the models, exports and runs, short enough to be read at once."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from etprof.app.devices import DeviceRequest
+from etprof.app.doctor import Check, can_run, run_checks
+from etprof.app.profiling import RunOptions, profile
+from etprof.app.progress import Progress, RunCounter
+from etprof.app.reporting import analyze_loaded, analyze_measured, write_report
+from etprof.app.runs import build_run
+from etprof.core.errors import UnknownNameError, UsageError
+from etprof.core.layout import run_folder
+from etprof.core.plan import Schedule
+from etprof.core.report import Report, VariantReport
+from etprof.devices.local import local_platform
+from etprof.export.exporter import ExportRequest, export_model
+from etprof.export.foreign import output_to
+from etprof.export.registry import DEFAULT_MODELS_DIR, describe_status
+from etprof.export.shipped_models import shipped_models
+from etprof.mcp.workspace import Workspace
+from etprof.reports import FORMATS, explanation, sentences
+
+
+@dataclass(frozen=True)
+class Machine:
+    can_run: bool
+    checks: list[Check]
+
+
+@dataclass(frozen=True)
+class ModelLine:
+    name: str
+    origin: str
+    status: str
+
+
+@dataclass(frozen=True)
+class KnownModels:
+    models: list[ModelLine]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """An exported model; `snr_db` is against eager fp32, and None where the outputs are the same to the bit."""
+
+    model: str
+    bytes: int
+    partitions: int
+    delegated_share: float
+    snr_db: float | None
+    reused: bool
+
+
+@dataclass(frozen=True)
+class VariantLine:
+    """One variant; `categories` are shares of traced time."""
+
+    label: str
+    median_ms: float | None
+    p95_ms: float | None
+    blocks: int
+    peak_bytes: int | None
+    categories: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a run says, short enough to be read at once; `subjects` are what can be explained further."""
+
+    run_dir: str
+    model: str
+    times_are_real: bool
+    verdicts: list[str]
+    bottlenecks: list[str]
+    variants: list[VariantLine]
+    kernels: list[str]
+    next_steps: list[str]
+    findings: list[str]
+    subjects: list[str] = field(default_factory=list)
+
+
+def doctor() -> Machine:
+    checks = run_checks()
+    return Machine(can_run(checks), checks)
+
+
+def list_known_models(workspace: Workspace) -> KnownModels:
+    """The models by name. A models folder holds Python code, which a list is no reason to execute."""
+    folder = workspace.inside(DEFAULT_MODELS_DIR)
+    folders = sorted(path.parent.name for path in folder.glob("*/model.py"))
+    with output_to(Path(os.devnull)):
+        shipped = [entry for entry in shipped_models() if entry.is_offered]
+    return KnownModels(
+        [
+            *(ModelLine(name, "models folder", "not inspected") for name in folders),
+            *(ModelLine(e.name, e.origin, describe_status(e)) for e in shipped),
+        ]
+    )
+
+
+def export(workspace: Workspace, model: str, progress: Progress, *, dtype: str, backend: str, outdir: str) -> Exported:
+    models = workspace.inside(DEFAULT_MODELS_DIR)
+    request = ExportRequest(
+        model=model, dtype=dtype, backend=backend, outdir=Path(outdir) if outdir else None, save_graph=True,
+        models_dir=models if models.is_dir() else None,
+    )  # fmt: skip
+    workspace.target_folder(request.folder)
+    stages: list[str] = []
+
+    def report(stage: str) -> None:
+        stages.append(stage)
+        progress(len(stages), None, stage)
+
+    artifact = export_model(request, report)
+    meta = artifact.meta
+    return Exported(
+        model=str(artifact.pte),
+        bytes=meta.pte.bytes,
+        partitions=meta.delegation.partitions,
+        delegated_share=meta.delegation.delegated_share,
+        snr_db=meta.numerics.worst_snr_db,
+        reused=artifact.reused,
+    )
+
+
+def run(
+    workspace: Workspace, model: str, progress: Progress, *, schedule: Schedule, output_root: str, force: bool
+) -> Analysis:
+    """Profiles a model on this machine with its best extension hidden and shown, and writes the report."""
+    path = workspace.model_file(model)
+    folder = workspace.target_folder(output_root or run_folder(path, local_platform()))
+    request = DeviceRequest("local", progress=lambda text: progress(0, None, text))
+    options = RunOptions("etprof mcp: run", force=force)
+    measured = profile(path, request, RunCounter(progress), options, output_root=folder, schedule=schedule)
+    analysis = analyze_measured(measured)
+    write_report(analysis)
+    return _summarize(analysis.report, folder)
+
+
+def analyze_run(workspace: Workspace, run_dir: str) -> Analysis:
+    folder, report = _build_report(workspace, run_dir)
+    return _summarize(report, folder)
+
+
+def render_report(workspace: Workspace, run_dir: str, name: str) -> str:
+    if name not in FORMATS:
+        raise UnknownNameError("report format", name, FORMATS, hint=f"Known formats: {', '.join(FORMATS)}.")
+    return FORMATS[name].render(_build_report(workspace, run_dir)[1])
+
+
+def explain(workspace: Workspace, run_dir: str, subject: str) -> str:
+    return explanation.render(_build_report(workspace, run_dir)[1], subject)
+
+
+def _build_report(workspace: Workspace, run_dir: str) -> tuple[Path, Report]:
+    folder, session = workspace.load_session(run_dir)
+    return folder, analyze_loaded(build_run(folder, session)).report
+
+
+def open_workspace(folder: Path) -> Workspace:
+    """Makes the folder the current one, so that every relative path of a model or a run leads from there."""
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {folder}.", hint="Give --workspace an existing folder.")
+    root = folder.resolve()
+    os.chdir(root)
+    return Workspace(root)
+
+
+def _summarize(report: Report, folder: Path) -> Analysis:
+    return Analysis(
+        run_dir=str(folder),
+        model=report.model,
+        times_are_real=report.times_are_real,
+        verdicts=[sentences.verdict_sentence(c) for c in report.comparisons] or [sentences.NO_PAIR],
+        bottlenecks=[text for c in report.comparisons if (text := sentences.bottleneck_sentence(c))],
+        variants=[_describe_variant(variant) for variant in report.variants],
+        kernels=[f"{variant.label}: {variant.evidence.verdict}" for variant in report.variants if variant.evidence],
+        next_steps=[f"{step.title}: {sentences.gain_sentence(step)}. {step.advice}" for step in report.next_steps],
+        findings=[f"{f.kind}: {f.message} {f.advice}".rstrip() for f in report.findings],
+        subjects=explanation.list_subjects(report),
+    )
+
+
+def _describe_variant(variant: VariantReport) -> VariantLine:
+    latency = variant.latency
+    return VariantLine(
+        label=variant.label,
+        median_ms=latency.median_ms if latency else None,
+        p95_ms=latency.p95_ms if latency else None,
+        blocks=latency.blocks if latency else 0,
+        peak_bytes=variant.peak_bytes,
+        categories={row.name: round(row.share, 4) for row in variant.categories},
+    )

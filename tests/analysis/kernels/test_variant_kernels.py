@@ -1,0 +1,73 @@
+"""Evidence in a report: in its variant, at operators of the timed variant like it, and missed where there is none."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from builders import a_loaded_run, a_plan, a_result, a_session
+from etprof.analysis.report import build_report
+from etprof.core.findings import FindingKind
+from etprof.core.plan import TRACE, Experiment
+from etprof.core.report import Report
+from etprof.core.run import Session
+from sample_builder import AVX512, met, place, samples
+from trace_builder import an_inference, read_inferences
+
+
+def a_sampled_session() -> Session:
+    """Timed variants off and on, and a sampled twin of on."""
+    timed = a_plan()
+    twin = Experiment("on_kernels", mode=TRACE)
+    plan = replace(timed, experiments=(*timed.experiments, twin))
+    results = (
+        a_result("off", features_hidden=("avx512f",)),
+        a_result("on"),
+        a_result("on_kernels", latency_ns=(), samples="on_kernels/on_kernels_t1.kernels", features_seen=("avx512f",)),
+    )
+    return a_session(plan, results)
+
+
+def a_report(folder: Path, session: Session, *, sampled: bool) -> Report:
+    trace = read_inferences(folder, an_inference([("Fully Connected (NC, F32) GEMM #1", 80)]))
+    content = samples(met(60, place(AVX512, "kernel_a"), 20), "x86_64")
+    run = a_loaded_run(
+        session,
+        {name: [trace] for name in ("off", "on", "on_kernels")},
+        sampled={"on_kernels": [(content, trace)]} if sampled else {},
+    )
+    return build_report(run, title="t", created_at="now")
+
+
+def test_the_timed_variant_like_it_borrows_the_kernels_and_the_other_does_not(tmp_path: Path) -> None:
+    report = a_report(tmp_path, a_sampled_session(), sampled=True)
+    variants = {variant.experiment: variant for variant in report.variants}
+    assert [variants[name].evidence is not None for name in ("off", "on", "on_kernels")] == [False, False, True]
+    assert variants["on"].operators[0].kernels[0].name == "kernel_a"
+    assert variants["off"].operators[0].kernels == ()
+    assert variants["on_kernels"].latency is None
+    assert variants["on_kernels"].evidence is not None
+    assert variants["on_kernels"].evidence.verdict.startswith("AVX-512 executed: yes, in 1 of 1")
+    assert FindingKind.NOT_SAMPLED not in {finding.kind for finding in report.findings}
+
+
+def test_a_variant_of_another_thread_count_borrows_nothing(tmp_path: Path) -> None:
+    session = a_sampled_session()
+    off, on, twin = session.plan.experiments
+    plan = replace(session.plan, experiments=(off, on, replace(twin, threads=(2,))))
+    results = (*session.results[:2], replace(session.results[2], threads=2))
+    report = a_report(tmp_path, replace(session, plan=plan, results=results), sampled=True)
+    assert [variant.evidence is not None for variant in report.variants] == [False, False, True]
+    assert report.variants[1].operators[0].kernels == ()
+
+
+def test_a_trace_variant_without_samples_is_a_finding(tmp_path: Path) -> None:
+    findings = a_report(tmp_path, a_sampled_session(), sampled=False).findings
+    assert [f.message for f in findings if f.kind is FindingKind.NOT_SAMPLED] == [
+        "on_kernels, 1 thread: no kernels were sampled; its runner is native."
+    ]
+
+
+def test_a_run_without_trace_variants_stays_as_it_was(tmp_path: Path) -> None:
+    session = a_session(results=(a_result("off"), a_result("on")))
+    report = a_report(tmp_path, session, sampled=False)
+    assert all(variant.evidence is None and not variant.operators[0].kernels for variant in report.variants)
+    assert FindingKind.NOT_SAMPLED not in {finding.kind for finding in report.findings}

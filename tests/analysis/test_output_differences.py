@@ -1,0 +1,42 @@
+"""Two variants must compute the same thing."""
+
+import numpy as np
+import pytest
+
+from builders import an_export_meta
+from etprof.analysis.output_differences import output_tolerance, relative_difference
+
+
+def test_the_difference_is_relative_to_the_largest_value() -> None:
+    assert relative_difference([np.array([1.0, -10.0])], [np.array([1.5, -10.0])]) == pytest.approx(0.05)
+
+
+def test_the_worst_output_counts() -> None:
+    same, other = np.array([1.0]), np.array([2.0])
+    assert relative_difference([same, same], [same, other]) == pytest.approx(1.0)
+
+
+def test_other_shapes_counts_or_infinities_differ_without_bound() -> None:
+    assert relative_difference([np.zeros(2)], [np.zeros(3)]) == float("inf")
+    assert relative_difference([np.zeros(2)], []) == float("inf")
+    assert relative_difference([np.array([1.0])], [np.array([np.nan])]) == float("inf")
+
+
+def test_nothing_to_compare_is_not_a_difference_of_zero() -> None:
+    assert relative_difference([], []) is None
+
+
+def test_fp16_and_quantised_models_may_differ_more() -> None:
+    tolerances = [output_tolerance(an_export_meta(precision=p)) for p in ("fp32", "fp16", "q8")]
+    assert tolerances == sorted(tolerances)
+    assert len(set(tolerances)) == 3
+
+
+def test_a_model_of_unknown_origin_is_held_to_fp32() -> None:
+    assert output_tolerance(None) == output_tolerance(an_export_meta(precision="fp32"))
+
+
+def test_infinities_in_the_same_places_do_not_differ_and_an_all_zero_output_is_compared_absolutely() -> None:
+    assert relative_difference([np.array([np.inf, 2.0])], [np.array([np.inf, 2.0])]) == 0.0
+    assert relative_difference([np.zeros(2)], [np.array([0.0, 0.25])]) == 0.25
+    assert relative_difference([np.zeros(0)], [np.zeros(0)]) == 0.0

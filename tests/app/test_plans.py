@@ -1,0 +1,132 @@
+"""Plans that nobody wrote: the pair for a device's CPU, twins that sample, and plans reduced to some experiments."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builders import a_device_info, a_plan
+from etprof.app.plans import (
+    PROFILE_SCHEDULE,
+    QUICK_SCHEDULE,
+    add_sampled_variants,
+    build_kernel_plan,
+    build_profile_plan,
+    build_profile_schedule,
+    read_plan,
+    select_experiments,
+)
+from etprof.core.errors import UsageError
+from etprof.core.plan import TIMING, TRACE, Pair, Schedule
+from etprof.core.run import DeviceInfo
+from etprof.devices.emulated import EmulatedDevice
+from etprof.devices.local import LocalDevice
+
+EMULATED = DeviceInfo("emulated", "Linux", "arm64", "", 2, ("sme", "sme2"), times_are_real=False)
+
+
+def emulated(info: DeviceInfo = EMULATED) -> EmulatedDevice:
+    return EmulatedDevice(lambda _: [], info)
+
+
+def local(*features: str) -> LocalDevice:
+    return LocalDevice(lambda _: [], a_device_info(features=features))
+
+
+def test_a_profile_compares_the_best_extension_of_the_devices_cpu_hidden_and_shown() -> None:
+    plan = build_profile_plan(Path("out_toy_cnn/artifacts/toy.pte"), local("avx2", "avx512f"))
+    assert [(e.name, e.hide_isa) for e in plan.experiments] == [
+        ("linux_avx512_off", ("avx512", "amx")),
+        ("linux_avx512_on", ()),
+    ]
+    assert plan.pairs == (Pair(baseline="linux_avx512_off", candidate="linux_avx512_on"),)
+    assert plan.output_root == Path("out_toy_cnn/runs/linux")
+    assert plan.schedule == PROFILE_SCHEDULE
+    older = build_profile_plan(Path("toy.pte"), local("avx2"), output_root=Path("here"))
+    assert [e.name for e in older.experiments] == ["linux_avx2_off", "linux_avx2_on"]
+    assert older.output_root == Path("here")
+
+
+def test_a_profile_is_short_where_times_mean_nothing() -> None:
+    plan = build_profile_plan(Path("out_toy_cnn/artifacts/toy.pte"), emulated(), schedule=Schedule(max_blocks=20))
+    assert plan.output_root == Path("out_toy_cnn/runs/emulated")
+    assert [(e.name, "sme2" in e.hide_isa) for e in plan.experiments] == [
+        ("emulated_sme2_off", True),
+        ("emulated_sme2_on", False),
+    ]
+    assert {(e.runs, e.traced_runs, e.warmup.maximum) for e in plan.experiments} == {(1, 1, 0)}
+    assert (plan.schedule.blocks, plan.schedule.max_blocks) == (1, 1)
+    real = build_profile_plan(
+        Path("toy.pte"), emulated(replace(EMULATED, times_are_real=True)), schedule=Schedule(max_blocks=20)
+    )
+    assert (real.experiments[0].runs, real.experiments[0].traced_runs, real.schedule.max_blocks) == (20, 10, 20)
+
+
+def test_a_cpu_without_an_extension_to_hide_is_refused_with_the_way_out() -> None:
+    with pytest.raises(UsageError, match="no instruction-set extension") as caught:
+        build_profile_plan(Path("toy.pte"), local("sse2"))
+    assert "one experiment" in caught.value.hint
+
+
+def test_a_profiles_schedule_takes_what_a_user_changes() -> None:
+    schedule = build_profile_schedule(blocks=30, max_blocks=24, budget="10m")
+    assert (schedule.blocks, schedule.max_blocks, schedule.time_budget_s) == (30, 30, 600.0)
+    assert build_profile_schedule(6, 24, "120") == PROFILE_SCHEDULE
+
+
+def test_a_quick_start_has_a_smaller_budget_than_a_profile() -> None:
+    assert QUICK_SCHEDULE.time_budget_s is not None
+    assert PROFILE_SCHEDULE.time_budget_s is not None
+    assert QUICK_SCHEDULE.time_budget_s < PROFILE_SCHEDULE.time_budget_s
+    assert QUICK_SCHEDULE.max_blocks < PROFILE_SCHEDULE.max_blocks
+
+
+def test_sampling_gets_blocks_of_its_own_and_is_never_a_source_of_latency() -> None:
+    plan = add_sampled_variants(a_plan())
+    assert [(e.name, e.mode, e.hide_isa) for e in plan.experiments] == [
+        ("off", TIMING, ("avx512",)),
+        ("on", TIMING, ()),
+        ("off_kernels", TRACE, ("avx512",)),
+        ("on_kernels", TRACE, ()),
+    ]
+    assert plan.pairs == a_plan().pairs
+    profile = build_profile_plan(Path("toy.pte"), local("avx2"), kernels=True)
+    assert [e.mode for e in profile.experiments] == [TIMING, TIMING, TRACE, TRACE]
+
+
+def test_another_runner_and_an_experiment_that_only_traces_get_no_twin() -> None:
+    off, on = a_plan().experiments
+    plan = replace(a_plan(), experiments=(replace(off, runner_path=Path("executor_runner")), replace(on, mode=TRACE)))
+    assert add_sampled_variants(plan) == plan
+
+
+def test_a_kernel_plan_only_traces_and_says_how_long_to_sample() -> None:
+    plan = build_kernel_plan(
+        Path("out_toy_cnn/artifacts/toy.pte"), local("avx2"), output_root=None, threads=4, blocks=3, seconds=1.5
+    )
+    assert plan.output_root == Path("out_toy_cnn/runs/linux_kernels")
+    assert {e.mode for e in plan.experiments} == {TRACE}
+    assert {(e.threads, e.extra_args) for e in plan.experiments} == {((4,), ("--sample_ms", "1500"))}
+    assert (plan.schedule.blocks, plan.schedule.max_blocks, plan.pairs) == (3, 3, ())
+
+
+def test_only_the_named_experiments_are_run() -> None:
+    plan = select_experiments(a_plan(), ("on",))
+    assert [e.name for e in plan.experiments] == ["on"]
+    assert plan.pairs == ()
+    assert select_experiments(a_plan(), ("on", "off")).pairs == a_plan().pairs
+    with pytest.raises(UsageError, match="no experiment 'onn'"):
+        select_experiments(plan, ("onn",))
+
+
+def test_a_plan_file_is_read_with_what_was_asked_for_besides(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    content = {"model": "m.pte", "output_root": "there", "experiments": [{"name": "one"}, {"name": "other"}]}
+    path.write_text(json.dumps(content))
+    assert read_plan(path).output_root == Path("there")
+    plan = read_plan(path, output_root=Path("here"), only=("other",))
+    assert (plan.output_root, [e.name for e in plan.experiments]) == (Path("here"), ["other"])
+    assert read_plan(content) == read_plan(path)
+    assert read_plan(plan) == plan
+    assert read_plan(plan, output_root=Path("elsewhere")) == replace(plan, output_root=Path("elsewhere"))

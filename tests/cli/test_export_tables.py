@@ -1,0 +1,63 @@
+"""What is said of exported files: facts of one, a table of many that fits, and every path and reason whole."""
+
+from pathlib import Path
+
+import pytest
+
+from builders import an_export_meta
+from etprof.cli.export_tables import artifact_facts, matrix_lines, matrix_table, reason_lines
+from etprof.core.errors import EtprofError, ExportError
+from etprof.core.model import Artifact, Delegation, LeftOperator, Numerics, Weights
+from etprof.export.request import ExportRequest, Quantization
+from etprof.reports.text_table import render_table
+
+LEFT = (LeftOperator("aten.gelu.default", 2, "fp16 is refused"), LeftOperator("aten.gelu.default", 1, ""))
+ARTIFACT = Artifact(
+    Path("out_toy_cnn/artifacts/toy_cnn_xnnpack_fp32.pte"),
+    an_export_meta(
+        delegation=Delegation(2, 9, 3, 0.75, {}, LEFT),
+        numerics=Numerics("eager", 50.0, 107.25, ()),
+        weights=Weights(source="random", seed=7, sha256="3" * 64),
+    ),
+)
+REQUESTS = [ExportRequest("toy_cnn"), ExportRequest("a_model_of_a_longer_name", quantization=Quantization())]
+RESULTS: list[Artifact | EtprofError] = [
+    ARTIFACT,
+    ExportError("It cannot be lowered, for a reason that takes a long sentence to tell a reader."),
+]
+
+
+def test_the_facts_of_a_file() -> None:
+    assert artifact_facts(ARTIFACT) == {
+        "file": "out_toy_cnn/artifacts/toy_cnn_xnnpack_fp32.pte",
+        "size": "1 B",
+        "weights": "random, seed 7",
+        "partitions": "2",
+        "delegated": "75.0 % of 12 operators",
+        "left out": "3 aten.gelu.default",
+        "SNR": "107.2 dB (floor 50 dB)",
+    }
+
+
+def test_operators_that_were_left_out_have_their_reasons() -> None:
+    assert list(reason_lines(ARTIFACT)) == [
+        "2 x aten.gelu.default left out: fp16 is refused",
+        "1 x aten.gelu.default left out: the partitioner gave no reason",
+        "intermediate programs: out_toy_cnn/artifacts/toy_cnn_xnnpack_fp32.debug",
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_a_matrix_fits_and_names_every_cell(width: int) -> None:
+    lines = render_table(matrix_table(REQUESTS, RESULTS), width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert any(line.startswith("toy_cnn") and "exported" in line for line in lines)
+    assert any(line.startswith("a_model_of_a_longer_name") and "failed" in line for line in lines)
+
+
+def test_paths_and_reasons_are_whole() -> None:
+    precision = f"{REQUESTS[1].precision} {Quantization().label}"
+    assert list(matrix_lines(REQUESTS, RESULTS)) == [
+        str(ARTIFACT.pte),
+        f"a_model_of_a_longer_name, {precision}: {RESULTS[1]}",
+    ]

@@ -1,0 +1,272 @@
+"""`etprof trace`: single traces, as a user types the commands."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from etdump_builder import Event, build_etdump
+from etprof.cli.main import main
+from etprof.core.run import NO_TIMES
+from trace_builder import RECORDED
+
+Capture = pytest.CaptureFixture[str]
+
+CNN = str(RECORDED["small_cnn"])
+GRAPH = str(RECORDED["small_cnn"].with_suffix(".graph.json"))
+COMMANDS = ("operators", "categories", "transposes", "timeline", "json")
+PRINTING = COMMANDS[:3]
+TIME = re.compile(r"\d\s?(?:ns|us|µs|ms|s)\b|\d\.\d\dx|_ms\b")
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def read_csv(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_timeline_writes_its_four_files_where_it_is_told(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["trace", "timeline", CNN, "--output-dir", str(tmp_path)]) == 0
+    names = {path.name for path in tmp_path.iterdir()}
+    suffixes = ("all_runs_timeline.csv", "run0_timeline.csv", "ops_stats.csv", "category_summary.csv")
+    assert names == {f"small_cnn_{suffix}" for suffix in suffixes}
+    assert set(capsys.readouterr().out.splitlines()) == {str(tmp_path / name) for name in names}
+
+
+def test_timeline_of_a_folder_is_one_timeline(tmp_path: Path) -> None:
+    for name in ("x_t1.etdump", "x_t1_b2.etdump"):
+        (tmp_path / name).write_bytes(Path(CNN).read_bytes())
+    assert main(["trace", "timeline", str(tmp_path)]) == 0
+    (timeline,) = tmp_path.glob("*_all_runs_timeline.csv")
+    assert timeline.name == "x_t1_all_runs_timeline.csv"
+    assert timeline.read_text().count("Method::execute,EXECUTE") == 10
+
+
+def test_nothing_is_written_when_one_of_the_traces_is_bad(tmp_path: Path) -> None:
+    assert main(["trace", "timeline", CNN, GRAPH, "--output-dir", str(tmp_path)]) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_operators_are_shown_with_their_modules(capsys: Capture) -> None:
+    assert main(["trace", "operators", CNN, "--graph", GRAPH]) == 0
+    shown = capsys.readouterr().out
+    assert "Portable operators" in shown
+    assert "9 of 9 operators are mapped to the graph." in shown
+    assert "If Data Movement were free" in shown
+
+
+def test_top_and_verbose_choose_how_many_operators_are_shown(capsys: Capture) -> None:
+    trace = str(RECORDED["mobilenet_v3"])
+    assert main(["trace", "operators", trace, "--top", "3"]) == 0
+    assert "Delegated operators (3 of 146)" in capsys.readouterr().out
+    assert main(["trace", "operators", trace, "--verbose"]) == 0
+    assert "Delegated operators (146)" in capsys.readouterr().out
+
+
+def test_operators_compare_a_timeline_with_a_baseline(tmp_path: Path, capsys: Capture) -> None:
+    main(["trace", "timeline", CNN, "--output-dir", str(tmp_path)])
+    timeline = str(tmp_path / "small_cnn_all_runs_timeline.csv")
+    arguments = ["--timeline-csv", timeline, "--compare", CNN, "--name1", "mine", "--name2", "theirs", "--verbose"]
+    capsys.readouterr()
+    assert main(["trace", "operators", *arguments, "--output-dir", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"mine: {timeline}\n")
+    assert f"\nbaseline theirs: {CNN}\n" in shown
+    assert "No operator newly dominates." in shown
+    assert (tmp_path / "operator_comparison.csv").is_file()
+    assert (tmp_path / "category_comparison.csv").is_file()
+
+
+def test_a_name_that_contradicts_its_path_is_doubted(tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "mac_sme2_on"
+    folder.mkdir()
+    (folder / "x.etdump").write_bytes(Path(CNN).read_bytes())
+    assert main(["trace", "operators", str(folder), "--compare", CNN, "--name1", "SME2-Off"]) == 0
+    assert "which its path contradicts" in capsys.readouterr().err
+
+
+def test_json_adds_up(tmp_path: Path) -> None:
+    path = tmp_path / "ops.json"
+    assert main(["trace", "json", CNN, "--output", str(path), "--graph", GRAPH]) == 0
+    content = json.loads(path.read_text())
+    assert content["schema_version"] == 1
+    assert sum(row["share"] for row in content["categories"]) == pytest.approx(1.0)
+    assert {row["identity"]: row["module_path"] for row in content["operators"]}["d0.1"] == "c1"
+    assert content["cold_accounting"]["runs"] == 1
+
+
+def test_categories_of_a_name_need_no_trace(capsys: Capture) -> None:
+    assert main(["trace", "categories", "--name", "Pack LH (X32) #1", "--name", "nonsense"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Pack LH (X32) #1: Data Movement / LHS packing",
+        "nonsense: Other / unmatched",
+    ]
+
+
+def test_the_rules_are_listed_in_their_order(capsys: Capture) -> None:
+    assert main(["trace", "categories", "--list-rules"]) == 0
+    shown = capsys.readouterr().out
+    assert "The first rule that matches decides" in shown
+    assert shown.index("LHS packing") < shown.index("fully connected")
+
+
+def test_a_rule_of_the_user_moves_an_operator(tmp_path: Path, capsys: Capture) -> None:
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps({"rules": [{"pattern": "^GELU", "category": "Mine", "subcategory": "gelu"}]}))
+    assert main(["trace", "categories", CNN, "--rules", str(rules)]) == 0
+    assert "Mine" in capsys.readouterr().out
+
+
+def test_transposes_say_what_only_a_graph_can_tell(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["trace", "transposes", CNN]) == 0
+    assert "need --graph" in capsys.readouterr().err
+    mobilenet = RECORDED["mobilenet_v3"]
+    graph = ["--graph", str(mobilenet.with_suffix(".graph.json"))]
+    assert main(["trace", "transposes", str(mobilenet), *graph, "--output-dir", str(tmp_path)]) == 0
+    assert "9 pairs of transposes cancel" in capsys.readouterr().out
+    assert len((tmp_path / "mobilenet_v3_transpose_pairs.csv").read_text().splitlines()) == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["trace", "operators", CNN, "--csv", "--json"], 2, "--csv and --json are mutually exclusive."),
+        (
+            ["trace", "operators", CNN, "--csv", "--output-dir", "x"],
+            2,
+            "--csv and --output-dir are mutually exclusive.",
+        ),
+        (["trace", "categories", "--json", "--list-rules"], 2, "--json and --list-rules are mutually exclusive."),
+        (["trace", "categories", "--csv"], 2, "No trace was named"),
+        (["trace", "transposes", CNN, "--json", "--output-dir", "x"], 2, "are mutually exclusive."),
+    ],
+)
+def test_a_request_that_contradicts_itself_is_refused(
+    arguments: list[str], code: int, message: str, capsys: Capture
+) -> None:
+    assert main(arguments) == code
+    said = capsys.readouterr()
+    assert message in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("command", PRINTING)
+def test_csv_and_json_are_all_that_is_printed(command: str, tmp_path: Path, capsys: Capture) -> None:
+    # Its operators are unknown to the table, which is a note on standard error.
+    trace = tmp_path / "strange.etdump"
+    events = [
+        Event("Strange #1", 10, 20, delegated=True),
+        Event("DELEGATE_CALL", 5, 30),
+        Event("Method::execute", 0, 40),
+    ]
+    trace.write_bytes(build_etdump([("Execute", events), ("Execute", events)]))
+    assert main(["trace", command, str(trace), "--csv"]) == 0
+    assert all(None not in row.values() for row in read_csv(capsys.readouterr().out))
+    assert main(["trace", command, str(trace), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema_version"] == 1
+
+
+def test_a_comparison_can_be_printed_as_csv_and_json(capsys: Capture) -> None:
+    line = ["trace", "operators", str(RECORDED["mobilenet_v3"]), "--compare", CNN]
+    assert main([*line, "--csv"]) == 0
+    rows = read_csv(capsys.readouterr().out)
+    assert main([*line, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in rows] == [row["name"] for row in content["operators"]]
+    assert {row["name"] for row in content["categories"]} >= {"Convolution", "GEMM"}
+
+
+def test_a_folder_of_two_thread_counts_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    for name in ("x_t1.etdump", "x_t1_b2.etdump", "x_t4.etdump"):
+        (tmp_path / name).write_bytes(Path(CNN).read_bytes())
+    assert main(["trace", "operators", str(tmp_path)]) == 2
+    assert "1 and 4 threads" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 2, "No trace was named"),
+        (["absent.etdump"], 1, "There is no trace at absent.etdump"),
+        ([str(Path(CNN).parent)], 0, ""),
+        ([GRAPH], 1, "is not an ETDump"),
+        ([CNN, "--rules", "absent.json"], 2, "cannot be read"),
+    ],
+    ids=["nothing", "absent", "folder", "foreign", "rules"],
+)
+def test_bad_input_ends_in_a_sentence(
+    command: str, arguments: list[str], code: int, message: str, tmp_path: Path, capsys: Capture
+) -> None:
+    where = {"timeline": ["--output-dir", str(tmp_path)], "json": ["--output", str(tmp_path / "ops.json")]}
+    assert main(["trace", command, *arguments, *where.get(command, [])]) == code
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_trace_is_read_without_torch(command: str, tmp_path: Path) -> None:
+    """With torch and executorch made unimportable, every command still does its work."""
+    code = (
+        "import sys; sys.modules['torch'] = sys.modules['executorch'] = None; "
+        "from etprof.cli.main import main; sys.exit(main(['trace', *sys.argv[1:]]))"
+    )
+    trace = tmp_path / "copy.etdump"
+    trace.write_bytes(Path(CNN).read_bytes())
+    done = subprocess.run([sys.executable, "-c", code, command, str(trace)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_trace_without_one_complete_inference_is_said_to_have_none(
+    command: str, tmp_path: Path, capsys: Capture
+) -> None:
+    trace = tmp_path / "cut.etdump"
+    events = [Event("Add (ND) #1", 10, 20, delegated=True), Event("DELEGATE_CALL", 5, 30)]
+    trace.write_bytes(build_etdump([("Execute", events)]))
+    assert main(["trace", command, str(trace)]) == 0
+    assert "There is no complete inference in this trace." in capsys.readouterr().err
+
+
+def test_operators_of_an_emulated_run_are_listed_in_their_order_without_times(
+    emulated_dir: Path, capsys: Capture
+) -> None:
+    assert main(["trace", "operators", str(emulated_dir / "on")]) == 0
+    said = capsys.readouterr().out
+    assert NO_TIMES in said
+    assert "Convolution" in said
+    assert not TIME.findall(said.partition("\n")[2])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["trace", command] for command in COMMANDS[1:]),
+        ["trace", "operators", "--csv"],
+        ["trace", "operators", "--json"],
+        ["trace", "operators", "--output-dir", "tables"],
+        ["trace", "operators", "--compare", CNN],
+    ],
+    ids=" ".join,
+)
+def test_what_is_about_times_alone_is_refused_for_an_emulated_run(
+    arguments: list[str], emulated_dir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(emulated_dir)
+    before = sorted(emulated_dir.rglob("*"))
+    assert main([*arguments[:2], "on/on_t1.etdump", *arguments[2:]]) == 2
+    said = capsys.readouterr()
+    assert NO_TIMES in said.err
+    assert said.out == ""
+    assert sorted(emulated_dir.rglob("*")) == before
+
+
+def test_a_real_trace_is_not_compared_with_an_emulated_one(emulated_dir: Path, capsys: Capture) -> None:
+    assert main(["trace", "operators", CNN, "--compare", str(emulated_dir / "off")]) == 2
+    assert NO_TIMES in capsys.readouterr().err

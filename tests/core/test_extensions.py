@@ -1,0 +1,97 @@
+"""The table of extensions: consistent in itself, and the one that a comparison is about."""
+
+import pytest
+
+from etprof.analysis.kernels.instructions import CLASSES
+from etprof.core.errors import UnknownNameError, UsageError
+from etprof.core.extensions import (
+    ARM64,
+    EXTENSIONS,
+    HIDDEN_TOGETHER,
+    X86_64,
+    Extension,
+    best_extension,
+    features_to_hide,
+    find_extension,
+)
+
+EVERY = [(architecture, extension) for architecture, known in EXTENSIONS.items() for extension in known]
+IDS = [f"{architecture} {extension.label}" for architecture, extension in EVERY]
+
+
+@pytest.mark.parametrize(("architecture", "extension"), EVERY, ids=IDS)
+def test_hiding_an_extension_hides_its_feature(architecture: str, extension: Extension) -> None:
+    assert extension.feature in features_to_hide(architecture, extension.hide_isa)
+
+
+@pytest.mark.parametrize(("architecture", "extension"), EVERY, ids=IDS)
+def test_an_extension_is_proven_by_classes_that_the_architecture_has(architecture: str, extension: Extension) -> None:
+    assert set(extension.classes) <= set(CLASSES[architecture])
+
+
+@pytest.mark.parametrize("architecture", [ARM64, X86_64])
+def test_what_hides_a_better_extension_never_hides_less(architecture: str) -> None:
+    """Hiding SME must hide all of it, and hiding AVX2 what needs it: a half-hidden extension is no baseline."""
+    groups = HIDDEN_TOGETHER[architecture]
+    for name, hidden in groups.items():
+        assert len(set(hidden)) == len(hidden), name
+    if architecture == ARM64:
+        assert groups["sme"] == groups["sme2"]
+    else:
+        assert set(groups["amx"]) < set(groups["avx512"]) < set(groups["avx2"])
+
+
+@pytest.mark.parametrize(
+    ("architecture", "features", "label"),
+    [
+        (ARM64, ("neon", "dot", "i8mm", "sme", "sme2"), "SME2"),
+        (ARM64, ("dot", "i8mm", "sme"), "SME"),
+        (ARM64, ("dot", "i8mm"), "i8mm and dot product"),
+        (ARM64, ("dot",), "dot product"),
+        (X86_64, ("avx2", "avx512f", "amx_tile"), "AVX-512 and AMX"),
+        (X86_64, ("avx2", "avx512f"), "AVX-512"),
+        (X86_64, ("avx2",), "AVX2"),
+    ],
+)
+def test_the_best_extension_of_a_cpu_is_compared(architecture: str, features: tuple[str, ...], label: str) -> None:
+    assert best_extension(architecture, features).label == label
+
+
+@pytest.mark.parametrize(("architecture", "features"), [(ARM64, ("neon",)), (X86_64, ()), ("riscv64", ("v",))])
+def test_a_cpu_without_one_gets_a_way_out(architecture: str, features: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match=f"This {architecture} CPU has no") as caught:
+        best_extension(architecture, features)
+    assert "one experiment" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("seen", "hidden", "label", "shown"),
+    [
+        (("sme", "sme2"), (), "SME2", True),
+        (("sme",), (), "SME", True),
+        (("sme",), ("sme2", "sme"), "SME2", False),
+        (("sme", "sme2", "i8mm"), ("i8mm",), "SME2", True),
+        (("i8mm", "dot"), (), "SME2", True),
+        ((), (), "SME2", True),
+    ],
+)
+def test_evidence_is_about_what_was_hidden_or_else_about_what_was_seen(
+    seen: tuple[str, ...], hidden: tuple[str, ...], label: str, shown: bool
+) -> None:
+    extension, is_shown = find_extension(ARM64, seen, hidden)
+    assert (extension.label, is_shown) == (label, shown)
+    assert extension.classes
+
+
+def test_features_to_hide_are_those_of_all_groups_that_were_named() -> None:
+    assert features_to_hide(ARM64, ("i8mm", "dot")) == {"i8mm", "dot"}
+    assert features_to_hide(X86_64, ()) == frozenset()
+    assert {"avx2", "avx512f", "amx_tile", "fma3"} <= features_to_hide(X86_64, ("avx2",))
+
+
+def test_an_unknown_group_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(UnknownNameError, match="feature group to hide on arm64 called 'avx512'") as caught:
+        features_to_hide(ARM64, ("avx512",))
+    assert "sme2" in caught.value.hint
+    with pytest.raises(UnknownNameError):
+        features_to_hide("riscv64", ("v",))

@@ -1,0 +1,23 @@
+"""Parts of devices that look like the real ones as far as a test needs it: a bundle, and an emulator's program."""
+
+from pathlib import Path
+
+from etprof.runner.build import NativeRunner
+from etprof.runner.bundle import Bundle
+
+
+def a_bundle(folder: Path) -> Bundle:
+    for name in ("bin/etprof_runner", "lib/ld.so", "lib/libone.so"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    runner = NativeRunner(folder / "bin/etprof_runner", "linux-arm64", "1.5.1", folder, "a compiler", "0")
+    return Bundle(folder, runner, "ld.so")
+
+
+def a_qemu(folder: Path, version: str) -> Path:
+    """A program that says it is QEMU of this version."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "qemu-aarch64"
+    program.write_text(f"#!/bin/sh\necho 'qemu-aarch64 version {version} (Debian 1:{version})'\n")
+    program.chmod(0o755)
+    return program

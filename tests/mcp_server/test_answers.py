@@ -1,0 +1,64 @@
+"""What an assistant is answered about a run: short, with everything it may ask about further."""
+
+from pathlib import Path
+
+import pytest
+
+from etprof.core.errors import UnknownNameError, UsageError
+from etprof.mcp import answers
+from etprof.mcp.workspace import Workspace
+from etprof.reports import FORMATS
+from scripted_device import a_runnable_plan, run_scripted
+
+RUN = "runs/linux"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a run of the scripted runner. Nothing here changes it."""
+    folder = tmp_path_factory.mktemp("workspace")
+    run_scripted(a_runnable_plan(folder, blocks=3))
+    return folder.resolve()
+
+
+@pytest.fixture
+def workspace(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.chdir(folder)
+    return answers.open_workspace(folder)
+
+
+def test_an_analysis_is_a_few_lines_with_all_that_can_be_explained(workspace: Workspace) -> None:
+    found = answers.analyze_run(workspace, RUN)
+    assert (found.run_dir, found.model, found.times_are_real) == (RUN, "model.pte", True)
+    (verdict,) = found.verdicts
+    assert verdict.startswith("on against off (1 thread): faster, speed-up 2.00x")
+    assert [(line.label, line.blocks) for line in found.variants] == [("off, 1 thread", 3), ("on, 1 thread", 3)]
+    for line in found.variants:
+        assert line.median_ms is not None
+        assert sum(line.categories.values()) == pytest.approx(1.0, abs=0.001)
+    assert any(step.startswith("Remove transposes: at most ") for step in found.next_steps)
+    assert {"verdict", "next steps", "Convolution"} <= set(found.subjects)
+    for subject in found.subjects:
+        assert answers.explain(workspace, RUN, subject).strip()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_can_be_had_and_nothing_is_written(name: str, workspace: Workspace) -> None:
+    before = sorted(workspace.root.rglob("*"))
+    text = answers.render_report(workspace, RUN, name)
+    assert {"json": '"experiment": "on"', "csv": "\non,1,latency,inference"}.get(name, "on, 1 thread") in text
+    assert sorted(workspace.root.rglob("*")) == before
+
+
+def test_an_unknown_format_or_subject_is_refused_with_the_known_ones(workspace: Workspace) -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        answers.render_report(workspace, RUN, "pdf!")
+    assert caught.value.hint == "Known formats: console, md, html, json, csv, trace."
+    with pytest.raises(UnknownNameError) as near:
+        answers.explain(workspace, RUN, "convolutoin")
+    assert "'Convolution'" in near.value.hint
+
+
+def test_a_workspace_is_an_existing_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="There is no folder"):
+        answers.open_workspace(tmp_path / "none")

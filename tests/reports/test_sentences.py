@@ -1,0 +1,159 @@
+"""The sentences of a report: each says what the data says, and nothing where there is no data."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builders import a_device_info
+from etprof.core.findings import Finding, FindingKind
+from etprof.core.plan import Variant
+from etprof.core.report import Interval, KernelUse, NextStep, Report, Verdict
+from etprof.core.run import NO_TIMES
+from etprof.reports import sentences as say
+from evidence_builder import an_evidence, sampled_operator
+from report_builder import a_report
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Report:
+    return a_report(tmp_path)
+
+
+def a_step(saves_ms: float, share: float) -> NextStep:
+    return NextStep(Variant("on", 1), "Remove transposes", saves_ms, share, "They take long.", "Keep one layout.")
+
+
+def test_a_verdict_comes_with_its_interval_and_with_its_reason_where_it_claims_nothing(report: Report) -> None:
+    faster = report.comparisons[0]
+    assert say.verdict_sentence(faster) == (
+        "on against off (1 thread): faster, speed-up 2.40x (95 % interval 2.39x to 2.41x)."
+    )
+    unsure = replace(faster, verdict=Verdict.INCONCLUSIVE, reason="too few blocks")
+    assert say.verdict_sentence(unsure).endswith("(95 % interval 2.39x to 2.41x); too few blocks.")
+    unknown = replace(unsure, speedup=None)
+    assert say.verdict_sentence(unknown) == "on against off (1 thread): inconclusive; too few blocks."
+    assert say.speedup_text(faster) == "2.40x (2.39x to 2.41x)"
+    assert say.speedup_text(unknown) == "n/a"
+
+
+def test_the_noise_floor_is_a_number_or_nothing(report: Report) -> None:
+    comparison = report.comparisons[0]
+    assert say.noise_sentence(replace(comparison, noise_floor=0.0839)) == "Noise floor: 8.4 %."
+    assert say.noise_sentence(replace(comparison, noise_floor=None)) == ""
+
+
+def test_the_bottleneck_moves_or_stays_or_is_unknown(report: Report) -> None:
+    comparison = report.comparisons[0]
+    assert say.bottleneck_sentence(comparison) == (
+        "The bottleneck moves from Convolution (62.5 % of the time before, 38.6 % after) to Data Movement "
+        "(17.8 % of the time before, 43.8 % after)."
+    )
+    same = replace(comparison, bottleneck_after="Convolution")
+    assert say.bottleneck_sentence(same) == "Bottleneck: Convolution before (62.5 % of the time) and after (38.6 %)."
+    assert say.bottleneck_sentence(replace(comparison, bottleneck_before="")) == ""
+
+
+def test_what_stands_in_place_of_a_latency_says_why(report: Report) -> None:
+    variant = replace(report.variants[0], latency=None)
+    assert say.missing_latency(variant, report) == "traced only, not timed"
+    assert say.missing_latency(replace(variant, accounting=None), report) == "no successful block"
+    sampled = replace(variant, evidence=an_evidence())
+    assert say.missing_latency(sampled, report) == "sampled for its kernels, not timed"
+    assert say.missing_latency(sampled, replace(report, times_are_real=False)) == NO_TIMES
+    assert say.median_text(variant, report) == "traced only, not timed"
+    assert say.median_text(report.variants[0], report) == "4.80 ms"
+
+
+@pytest.mark.parametrize(
+    ("traced", "mode"),
+    [((False, False), "untraced"), ((True, False), "traced and untraced"), ((True, True), "traced")],
+)
+def test_the_timing_mode_is_that_of_all_variants(traced: tuple[bool, ...], mode: str, report: Report) -> None:
+    variants = [
+        replace(variant, latency=variant.latency and replace(variant.latency, is_traced=each))
+        for variant, each in zip(report.variants, traced, strict=True)
+    ]
+    assert say.timing_mode(variants) == mode
+
+
+def test_a_gain_is_a_bound_on_time_share_and_the_whole() -> None:
+    assert say.gain_sentence(a_step(0.75, 0.249)) == "at most 0.750 ms (24.9 %), 1.33x overall"
+    assert say.gain_sentence(a_step(2.0, 1.0)) == "at most 2.00 ms (100.0 %)"
+
+
+def test_samples_are_counted_with_what_became_of_the_others() -> None:
+    evidence = an_evidence(sampled_operator("d0.0", "Add #1", KernelUse("k", "SME", 40)), outside=2, dropped=1)
+    assert say.sampling_sentence(evidence) == (
+        "Active samples: 40 (2 outside of any operator); waiting: 3; dropped: 1; threads: 1. "
+        "SME2 was shown to the kernels."
+    )
+    assert say.sampling_sentence(replace(evidence, shown=False)).endswith("SME2 was hidden from the kernels.")
+
+
+def test_kernels_instructions_and_intervals_as_text() -> None:
+    uses = (KernelUse("kai_sme2", "SME", 9), KernelUse("", "NEON", 1))
+    assert say.kernels_text(uses) == "kai_sme2 (SME, 9); unnamed (NEON, 1)"
+    assert say.kernels_text(()) == "none sampled"
+    assert say.instructions_text({"NEON": 1, "SME": 9}) == "SME 9, NEON 1"
+    assert say.interval_text(Interval(0.5, 0.4, 0.61)) == "50 % (40 % to 61 %)"
+    assert say.interval_text(None) == "unknown"
+
+
+def test_trust_names_each_kind_of_finding_once(report: Report) -> None:
+    assert say.trust_sentence(report) == "2 findings to read before trusting the numbers: few runs."
+    one = replace(report, findings=(Finding(FindingKind.DRIFT, "It drifts.", "Cool it."),))
+    assert say.trust_sentence(one) == "1 finding to read before trusting the numbers: drift."
+    assert say.trust_sentence(replace(report, findings=())) == "Nothing in the data casts doubt on the numbers."
+
+
+def test_data_movement_is_summed_up_with_its_hotspot(report: Report) -> None:
+    variant = report.variants[1]
+    assert say.layout_sentence(variant) == (
+        "on, 1 thread: data movement takes 0.854 ms (43.8 %) of each inference; operators: 3. "
+        "Of these transposes: 2, 0.704 ms. Hotspot: Transpose (ND, X32) #1, 0.402 ms (20.6 %)."
+    )
+    assert say.layout_sentence(replace(variant, layout_changes=())) == ""
+
+
+def test_what_is_shorter_than_a_microsecond_is_counted_and_not_listed(report: Report) -> None:
+    variant = report.variants[1]
+    brief = replace(variant.layout_changes[0], mean_ms=0.0004)
+    longer = replace(variant, layout_changes=(*variant.layout_changes, brief, brief))
+    assert say.measurable(longer).layout_changes == variant.layout_changes
+    assert say.rest_sentence(longer, 3) == "2 more are not shown, 2 of them shorter than a microsecond."
+    assert say.rest_sentence(variant, 3) == ""
+
+
+def test_portable_operators_are_counted(report: Report) -> None:
+    variant = report.variants[0]
+    assert say.portable_sentence(variant) == "off, 1 thread: 1 of 7 operators not delegated, 0.150 ms (3.1 %)."
+    delegated = replace(variant, operators=tuple(row for row in variant.operators if row.delegated))
+    assert say.portable_sentence(delegated) == "off, 1 thread: every operator is delegated."
+
+
+def test_a_setting_names_what_was_hidden_and_the_runner(report: Report) -> None:
+    hidden = replace(report.variants[0], features_hidden=("sme", "sme2"))
+    assert say.setting_sentence(hidden) == "off, 1 thread: hidden from XNNPACK: sme, sme2; native runner"
+    stock = replace(report.variants[1], runner="stock executor_runner")
+    assert say.setting_sentence(stock) == "on, 1 thread: nothing hidden; stock executor_runner"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"), [(0.4, "+0.400 ms"), (-2.25, "\u22122.25 ms"), (0.0, "no change"), (-0.00001, "no change")]
+)
+def test_a_change_has_its_sign_and_one_that_rounds_to_nothing_has_none(change: float, text: str) -> None:
+    assert say.format_change_ms(change) == text
+
+
+def test_modules_are_known_where_an_operator_has_one(report: Report) -> None:
+    assert not say.has_modules(report)
+    first, *others = report.variants[0].operators
+    variant = replace(report.variants[0], operators=(replace(first, module_path="stem"), *others))
+    assert say.has_modules(replace(report, variants=(variant, report.variants[1])))
+
+
+def test_an_emulated_report_says_that_its_kernels_are_real_and_its_times_are_not(tmp_path: Path) -> None:
+    report = a_report(tmp_path, device=a_device_info(times_are_real=False))
+    assert "the kernels that run are real, the times are not meaningful" in say.EMULATED
+    assert {say.median_text(variant, report) for variant in report.variants} == {NO_TIMES}

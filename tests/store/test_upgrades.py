@@ -1,0 +1,105 @@
+"""Sessions of earlier versions, recorded when they were current: each is read, with what was added since filled in.
+
+To record one before a version step, copy manifest.json and metrics.json of a small run to tests/data/sessions/vN, and
+take out what names the machine.
+"""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etprof.core.errors import StoreError
+from etprof.core.plan import Variant
+from etprof.store.session_file import load_session, save_session
+from etprof.store.upgrades import SCHEMA_VERSION, UPGRADES
+from trace_builder import DATA
+
+SESSIONS = DATA / "sessions"
+EARLIER = [f"v{version}" for version in range(1, SCHEMA_VERSION)]
+FILES = ("manifest.json", "metrics.json")
+
+
+def copy(version: str, folder: Path) -> dict[str, dict[str, Any]]:
+    """The files of a recorded session in the folder, and their content."""
+    for name in FILES:
+        shutil.copy(SESSIONS / version / name, folder)
+    return {name: json.loads((folder / name).read_text()) for name in FILES}
+
+
+def test_every_earlier_version_has_its_step_and_its_recorded_session() -> None:
+    assert list(UPGRADES) == list(range(2, SCHEMA_VERSION + 1))
+    assert sorted(path.name for path in SESSIONS.iterdir()) == EARLIER
+
+
+@pytest.mark.parametrize("version", EARLIER)
+def test_a_recorded_session_loses_nothing_that_was_measured(version: str, tmp_path: Path) -> None:
+    stored = copy(version, tmp_path)
+    session = load_session(tmp_path)
+    assert (session.model_sha256, session.command) == tuple(
+        stored["manifest.json"][key] for key in ("model_sha256", "command")
+    )
+    results = stored["metrics.json"]["results"]
+    assert results
+    for result, kept in zip(session.results, results, strict=True):
+        for key in ("latency_ns", "traced_ns", "features_hidden"):
+            assert getattr(result, key) == tuple(kept[key])
+        assert result.outputs[0].sha256 == kept["outputs"][0]["sha256"]
+
+
+@pytest.mark.parametrize("version", EARLIER)
+def test_a_session_that_is_saved_again_has_the_present_version(version: str, tmp_path: Path) -> None:
+    copy(version, tmp_path)
+    session = load_session(tmp_path)
+    save_session(tmp_path, session)
+    assert {json.loads((tmp_path / name).read_text())["schema_version"] for name in FILES} == {SCHEMA_VERSION}
+    assert load_session(tmp_path) == session
+
+
+def test_what_version_2_added_is_filled_in(tmp_path: Path) -> None:
+    copy("v1", tmp_path)
+    session = load_session(tmp_path)
+    assert session.reports == ("report.md", "report.html", "analysis_summary.json", "report.csv", "trace.json")
+    assert {result.method_name for result in session.results} == {""}
+    assert session.export_meta is not None
+    assert (session.export_meta.model, session.export_meta.numerics.worst_snr_db) == ("toy_cnn", 129.8)
+    assert session.plan.variants == (Variant("linux_avx512_off", 1), Variant("linux_avx512_on", 1))
+
+
+def test_a_run_of_version_1_that_was_interrupted_had_no_report_and_a_bare_model_no_meta(tmp_path: Path) -> None:
+    manifest = copy("v1", tmp_path)["manifest.json"]
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "stop_reason": "", "export_meta": {}}))
+    session = load_session(tmp_path)
+    assert (session.reports, session.export_meta) == ((), None)
+
+
+def test_a_version_of_the_future_is_refused_with_a_hint(tmp_path: Path) -> None:
+    for name, content in copy("v1", tmp_path).items():
+        (tmp_path / name).write_text(json.dumps({**content, "schema_version": SCHEMA_VERSION + 1}))
+    with pytest.raises(StoreError, match=f"schema version {SCHEMA_VERSION + 1}") as caught:
+        load_session(tmp_path)
+    assert f"versions 1 to {SCHEMA_VERSION}" in caught.value.message
+    assert "Read it with the etprof that wrote it" in caught.value.hint
+
+
+def test_a_manifest_and_metrics_of_different_versions_are_refused(tmp_path: Path) -> None:
+    metrics = copy("v1", tmp_path)["metrics.json"]
+    (tmp_path / "metrics.json").write_text(json.dumps({**metrics, "schema_version": SCHEMA_VERSION}))
+    with pytest.raises(StoreError, match="different schema versions"):
+        load_session(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [("metrics.json", {"results": None}), ("metrics.json", {"results": ["x"]}), ("manifest.json", {"plan": 3})],
+)
+def test_a_damaged_session_of_an_earlier_version_is_refused_in_words(
+    name: str, changes: dict[str, Any], tmp_path: Path
+) -> None:
+    content = copy("v1", tmp_path)[name]
+    (tmp_path / name).write_text(json.dumps({**content, **changes}))
+    with pytest.raises(StoreError, match="does not hold a readable session") as caught:
+        load_session(tmp_path)
+    assert caught.value.hint
