@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from etprof.core.operators import OperatorId
-from etprof.core.report import Executed, Interval, KernelEvidence, KernelUse, OperatorKernels
+from etprof.core.report import Executed, Interval, KernelEvidence, OperatorKernels
+from etprof.core.rows import KernelUse
 
 
 def sampled_operator(identity: str, name: str, *kernels: KernelUse, **changes: Any) -> OperatorKernels:

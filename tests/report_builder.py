@@ -11,15 +11,8 @@ from etprof.core.categories import categorize
 from etprof.core.operators import PORTABLE as PORTABLE_GROUP
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Plan
-from etprof.core.report import (
-    Executed,
-    Interval,
-    KernelEvidence,
-    KernelUse,
-    OperatorRow,
-    Report,
-    VariantReport,
-)
+from etprof.core.report import Executed, Interval, KernelEvidence, Report, VariantReport
+from etprof.core.rows import KernelUse, OperatorRow
 from etprof.core.trace import Trace
 from etprof.traces.etdump import read_etdump
 from evidence_builder import an_evidence, sampled_operator

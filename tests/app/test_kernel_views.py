@@ -7,7 +7,7 @@ import pytest
 from csv_rows import read_rows
 from etprof.app.kernel_views import write_kernel_view, write_registered_kernels
 from etprof.core.errors import TraceError, UsageError
-from etprof.core.report import KernelUse
+from etprof.core.rows import KernelUse
 from etprof.core.samples import REGISTERED
 from etprof.store.kernel_files import load_kernels, save_kernels
 from evidence_builder import an_evidence, sampled_operator

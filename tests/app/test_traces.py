@@ -11,7 +11,7 @@ from etprof.app.trace_tables import write_timelines
 from etprof.app.traces import read_traces
 from etprof.core.errors import StoreError, UsageError
 from etprof.core.operators import OperatorId
-from etprof.core.run import NO_TIMES
+from etprof.core.units import NO_TIMES
 from etprof.store.session_file import save_session
 from trace_builder import RECORDED, recorded
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from etprof.cli.main import main
-from etprof.core.run import NO_TIMES
+from etprof.core.units import NO_TIMES
 from scripted_device import a_steady_run
 
 Capture = pytest.CaptureFixture[str]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from etprof.cli.main import main
-from etprof.core.run import NO_TIMES
+from etprof.core.units import NO_TIMES
 
 Capture = pytest.CaptureFixture[str]
 

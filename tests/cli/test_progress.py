@@ -11,7 +11,7 @@ from builders import a_plan, a_result
 from conftest import ROOT
 from etprof.cli.progress import RunProgress
 from etprof.core.plan import Block
-from etprof.core.run import NO_TIMES
+from etprof.core.units import NO_TIMES
 
 Capture = pytest.CaptureFixture[str]
 

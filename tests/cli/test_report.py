@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from etprof.cli.main import main
-from etprof.core.run import NO_TIMES
+from etprof.core.units import NO_TIMES
 from etprof.reports import FORMATS
 from scripted_device import a_runnable_plan, run_scripted
 

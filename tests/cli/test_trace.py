@@ -11,7 +11,7 @@ import pytest
 
 from etdump_builder import Event, build_etdump
 from etprof.cli.main import main
-from etprof.core.run import NO_TIMES
+from etprof.core.units import NO_TIMES
 from trace_builder import RECORDED
 
 Capture = pytest.CaptureFixture[str]

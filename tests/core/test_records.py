@@ -12,7 +12,8 @@ from etprof.core.records import (
     list_latencies,
     list_operators,
 )
-from etprof.core.report import KernelUse, Report
+from etprof.core.report import Report
+from etprof.core.rows import KernelUse
 from evidence_builder import an_evidence, sampled_operator
 from report_builder import a_report, with_kernels
 

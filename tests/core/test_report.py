@@ -7,7 +7,8 @@ import pytest
 
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Variant
-from etprof.core.report import Accounting, CategoryChange, Comparison, OperatorChange, Report, variants_to_improve
+from etprof.core.report import CategoryChange, Comparison, OperatorChange, Report, variants_to_improve
+from etprof.core.rows import Accounting
 from report_builder import a_report
 
 

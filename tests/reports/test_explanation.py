@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from etprof.core.errors import UnknownNameError
-from etprof.core.report import KernelUse, Report, Verdict
+from etprof.core.report import Report, Verdict
+from etprof.core.rows import KernelUse
 from etprof.reports.explanation import list_subjects, render
 from report_builder import CONVOLUTION, a_report
 

@@ -8,8 +8,9 @@ import pytest
 from builders import a_device_info
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.plan import Variant
-from etprof.core.report import Interval, KernelUse, NextStep, Report, Verdict
-from etprof.core.run import NO_TIMES
+from etprof.core.report import Interval, NextStep, Report, Verdict
+from etprof.core.rows import KernelUse
+from etprof.core.units import NO_TIMES
 from etprof.reports import sentences as say
 from evidence_builder import an_evidence, sampled_operator
 from report_builder import a_report

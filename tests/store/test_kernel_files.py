@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from etprof.core.errors import StoreError
-from etprof.core.report import KernelUse
+from etprof.core.rows import KernelUse
 from etprof.core.samples import EXECUTED
 from etprof.store.kernel_files import COLUMNS, load_kernels, save_kernels, write_rows
 from evidence_builder import an_evidence, sampled_operator

@@ -10,7 +10,8 @@ import pytest
 from builders import a_device_info, a_plan, a_result, a_session
 from etprof.core.errors import StoreError
 from etprof.core.run import CpuState, OutputTensor
-from etprof.store.session_file import load_session, save_reports, save_session, was_emulated
+from etprof.store.emulated_traces import was_emulated
+from etprof.store.session_file import load_session, save_reports, save_session
 
 
 def test_a_session_reads_back_as_it_was_written(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from etprof.core.errors import StoreError
 from etprof.core.plan import Variant
-from etprof.store.session_file import load_session, save_session
+from etprof.store.session_file import load_session, save_reports, save_session
 from etprof.store.upgrades import SCHEMA_VERSION, UPGRADES
 from trace_builder import DATA
 
@@ -84,11 +84,15 @@ def test_a_version_of_the_future_is_refused_with_a_hint(tmp_path: Path) -> None:
     assert "Read it with the etprof that wrote it" in caught.value.hint
 
 
-def test_a_manifest_and_metrics_of_different_versions_are_refused(tmp_path: Path) -> None:
-    metrics = copy("v1", tmp_path)["metrics.json"]
-    (tmp_path / "metrics.json").write_text(json.dumps({**metrics, "schema_version": SCHEMA_VERSION}))
-    with pytest.raises(StoreError, match="different schema versions"):
-        load_session(tmp_path)
+def test_noting_a_report_in_an_older_run_leaves_its_metrics_and_the_run_readable(tmp_path: Path) -> None:
+    """Then its manifest is of the present version and its metrics are of the one before."""
+    before = copy("v1", tmp_path)["metrics.json"]
+    session = load_session(tmp_path)
+    save_reports(tmp_path, session, ("report.md", "new.txt"))
+    assert json.loads((tmp_path / "metrics.json").read_text()) == before
+    again = load_session(tmp_path)
+    assert again.reports == ("report.md", "new.txt")
+    assert again.results == session.results
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from etprof.core.errors import UsageError
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.plan import Variant
 from etprof.core.report import Comparison, Report, VariantReport
-from etprof.core.run import NO_TIMES, Session
+from etprof.core.run import Session
+from etprof.core.units import NO_TIMES
 
 
 def compare_runs(sessions: Mapping[str, Session], reports: Mapping[str, Report], *, title: str) -> Report:

@@ -3,19 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from etprof.analysis.operators.accounting import build_accounting
-from etprof.analysis.operators.operator_changes import build_ceilings
+from etprof.analysis.operators.ceilings import build_ceilings
 from etprof.analysis.operators.operator_statistics import OperatorDetail, find_unmatched_names
 from etprof.app.traces import TraceSet
 from etprof.core import layout
 from etprof.core.categories import RULES, Rule, categorize
 from etprof.core.graph import GraphNode
 from etprof.core.operators import OperatorId
-from etprof.core.report import CancellingPair, CategoryRow, LayoutChange, OperatorChange
+from etprof.core.rows import CategoryRow
 from etprof.core.trace import Trace
 from etprof.core.units import NS_PER_MS
 from etprof.store import timeline_files as files
+
+if TYPE_CHECKING:
+    from etprof.core.report import CancellingPair, LayoutChange, OperatorChange
 
 Nodes = Mapping[OperatorId, GraphNode]
 
@@ -85,7 +89,7 @@ def build_classes(given: TraceSet) -> list[tuple[str, CategoryRow]]:
 
 
 def write_comparison(
-    folder: Path, changes: Sequence[OperatorChange], before: Sequence[CategoryRow], after: Sequence[CategoryRow]
+    folder: Path, changes: "Sequence[OperatorChange]", before: Sequence[CategoryRow], after: Sequence[CategoryRow]
 ) -> tuple[Path, Path]:
     operators, categories = folder / layout.OPERATOR_COMPARISON, folder / layout.CATEGORY_COMPARISON
     files.save_records(operators, files.OPERATOR_COMPARISON_COLUMNS, (describe_change(change) for change in changes))
@@ -94,7 +98,7 @@ def write_comparison(
 
 
 def write_layout_changes(
-    folder: Path, stem: str, changes: Sequence[LayoutChange], pairs: Sequence[CancellingPair]
+    folder: Path, stem: str, changes: "Sequence[LayoutChange]", pairs: "Sequence[CancellingPair]"
 ) -> tuple[Path, Path]:
     """Operators that only move data, and the pairs of them that cancel."""
     every, cancelling = folder / f"{stem}{layout.MOVEMENTS_SUFFIX}", folder / f"{stem}{layout.PAIRS_SUFFIX}"
@@ -129,7 +133,7 @@ def describe_category(row: CategoryRow) -> dict[str, object]:
     }
 
 
-def describe_change(change: OperatorChange) -> dict[str, object]:
+def describe_change(change: "OperatorChange") -> dict[str, object]:
     return {
         "name": change.baseline_name,
         "candidate_name": change.name if change.candidate_identity else "",
@@ -168,12 +172,12 @@ def _describe_category_change(before: CategoryRow, after: CategoryRow, gain_ms: 
     }
 
 
-def describe_layout_change(change: LayoutChange) -> dict[str, object]:
+def describe_layout_change(change: "LayoutChange") -> dict[str, object]:
     # The column is called so since the first version.
     return asdict(change) | {"subcategory": change.kind}
 
 
-def describe_pair(pair: CancellingPair) -> dict[str, object]:
+def describe_pair(pair: "CancellingPair") -> dict[str, object]:
     return {
         "first": pair.first.identity,
         "second": pair.second.identity,

@@ -13,12 +13,12 @@ from etprof.core.categories import Rule
 from etprof.core.errors import UsageError
 from etprof.core.graph import GraphNode, ModelGraph
 from etprof.core.operators import OperatorId, OperatorSamples
-from etprof.core.report import Accounting, CategoryRow, OperatorRow
-from etprof.core.run import NO_TIMES
+from etprof.core.rows import Accounting, CategoryRow, OperatorRow
 from etprof.core.trace import Trace
+from etprof.core.units import NO_TIMES
 from etprof.export.graph_file import load_graph
+from etprof.store.emulated_traces import was_emulated
 from etprof.store.rules_file import load_rules
-from etprof.store.session_file import was_emulated
 from etprof.store.timeline_files import load_timeline
 from etprof.traces.etdump import read_etdump
 

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from etprof.core.categories import COMPUTE
-from etprof.core.report import Executed, KernelEvidence, KernelUse, OperatorKernels
+from etprof.core.report import Executed, KernelEvidence, OperatorKernels
+from etprof.core.rows import KernelUse
 from etprof.reports.text_table import Column, TextTable
 
 # Of other operators only those are shown that such a part of all samples fell into.

@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from etprof.cli.console import say
 from etprof.core.plan import Block, Plan
-from etprof.core.run import NO_TIMES, BlockResult
-from etprof.core.units import format_ns, format_seconds
+from etprof.core.run import BlockResult
+from etprof.core.units import NO_TIMES, format_ns, format_seconds
 
 
 class RunProgress:

@@ -8,8 +8,7 @@ import typer
 from etprof.cli.console import show, show_table, terminal_width
 from etprof.cli.options import WideOption, one_run_dir
 from etprof.core.errors import EtprofError, UsageError
-from etprof.core.run import NO_TIMES
-from etprof.core.units import format_ms, format_percent
+from etprof.core.units import NO_TIMES, format_ms, format_percent
 from etprof.reports import FORMATS
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import typer
 
 from etprof.cli.console import say, show, show_json, show_sentence, show_table
 from etprof.cli.options import CsvOption, JsonOption, WideOption, refuse_together
-from etprof.core.run import NO_TIMES
-from etprof.core.units import format_ms
+from etprof.core.units import NO_TIMES, format_ms
 
 if TYPE_CHECKING:
     from etprof.app.traces import TraceSet

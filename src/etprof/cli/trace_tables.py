@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from etprof.analysis.operators.accounting import build_accounting
-from etprof.analysis.operators.operator_changes import build_ceilings
+from etprof.analysis.operators.ceilings import build_ceilings
 from etprof.app.trace_tables import build_classes
 from etprof.core.categories import DATA_MOVEMENT, Rule
-from etprof.core.report import CancellingPair, CategoryRow, LayoutChange, OperatorChange
+from etprof.core.report import CancellingPair, LayoutChange, OperatorChange
+from etprof.core.rows import CategoryRow
 from etprof.core.units import format_bytes, format_ms, format_ns, format_percent, format_ratio
 from etprof.reports.text_table import Column, TextTable
 

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from etprof.core.plan import Variant
+if TYPE_CHECKING:
+    from etprof.core.plan import Variant
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
@@ -23,7 +25,7 @@ class BlockFiles:
     outputs: Path
 
 
-def block_files(variant: Variant, index: int) -> BlockFiles:
+def block_files(variant: "Variant", index: int) -> BlockFiles:
     """The first block carries the plain name the documents promise; later ones count on: `_b2`, `_b3`, ..."""
     stem = variant.stem + (f"_b{index + 1}" if index else "")
     folder = Path(variant.experiment)
@@ -50,7 +52,7 @@ OPERATOR_COMPARISON = "operator_comparison.csv"
 CATEGORY_COMPARISON = "category_comparison.csv"
 
 
-def variant_file(variant: Variant, suffix: str) -> Path:
+def variant_file(variant: "Variant", suffix: str) -> Path:
     """A table of a variant, relative to the session's folder."""
     return Path(variant.experiment) / f"{variant.stem}{suffix}"
 

@@ -8,8 +8,6 @@ from typing import Any
 from etprof.core.model import ExportMeta
 from etprof.core.plan import Block, Plan, Variant
 
-# In place of the times of an emulated device.
-NO_TIMES = "emulated: times not meaningful"
 # A runner of ExecuTorch's own, which reports less than ours.
 STOCK_RUNNER = "stock executor_runner"
 

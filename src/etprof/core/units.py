@@ -5,6 +5,8 @@ import re
 
 from etprof.core.errors import UsageError
 
+# In place of the times of an emulated device.
+NO_TIMES = "emulated: times not meaningful"
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000

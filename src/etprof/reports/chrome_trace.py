@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from etprof.core.report import Report, Track
-from etprof.core.run import NO_TIMES
+from etprof.core.units import NO_TIMES
 
 _NS_PER_US = 1000
 # Category of slices that are not operators; an operator has the category of the report.

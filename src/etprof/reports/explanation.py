@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from etprof.core.categories import PARTS
 from etprof.core.errors import UnknownNameError
-from etprof.core.report import Comparison, OperatorRow, Report, VariantReport, Verdict
+from etprof.core.report import Comparison, Report, VariantReport, Verdict
+from etprof.core.rows import OperatorRow
 from etprof.core.units import format_bytes, format_ms, format_percent, format_ratio
 from etprof.reports import sentences
 

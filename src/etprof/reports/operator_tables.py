@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from etprof.core.operators import OperatorId
-from etprof.core.report import Comparison, OperatorRow, Report, VariantReport
+from etprof.core.report import Comparison, Report, VariantReport
+from etprof.core.rows import OperatorRow
 from etprof.core.units import format_ms, format_percent, format_ratio
 from etprof.reports.sentences import format_change_ms
 

@@ -8,14 +8,13 @@ from etprof.core.report import (
     Comparison,
     Interval,
     KernelEvidence,
-    KernelUse,
     NextStep,
     Report,
     VariantReport,
     Verdict,
 )
-from etprof.core.run import NO_TIMES
-from etprof.core.units import NS_PER_MS, NS_PER_US, format_ms, format_percent, format_ratio
+from etprof.core.rows import KernelUse
+from etprof.core.units import NO_TIMES, NS_PER_MS, NS_PER_US, format_ms, format_percent, format_ratio
 
 EMULATED = "This device is emulated: the kernels that run are real, the times are not meaningful and not shown."
 NO_PAIR = "Nothing is compared here: the plan names no pair."

@@ -59,26 +59,6 @@ def has_session(folder: Path) -> bool:
     return (folder / MANIFEST).exists() or (folder / METRICS).exists()
 
 
-def was_emulated(*traces: Path) -> bool:
-    """Whether one of the traces lies in the folder of a run on an emulated device, as the nearest manifest says."""
-    read = cache(_read_manifest)
-    nearest = (next(filter(None, map(read, trace.absolute().parents[:2])), None) for trace in traces)
-    return any(_is_emulated(manifest) for manifest in nearest)
-
-
-def _read_manifest(folder: Path) -> Any:
-    """None where there is none, or another program's: a trace may lie anywhere."""
-    try:
-        return read_json(folder / MANIFEST)
-    except StoreError:
-        return None
-
-
-def _is_emulated(manifest: Any) -> bool:
-    device = manifest.get("device") if isinstance(manifest, dict) else None
-    return isinstance(device, dict) and device.get("times_are_real") is False
-
-
 def load_session(folder: Path) -> Session:
     """Reads a session back; its paths lead from the current directory again, wherever the folder was moved to."""
     from pydantic import ValidationError
@@ -88,14 +68,12 @@ def load_session(folder: Path) -> Session:
     manifest = read_json(folder / MANIFEST, hint=_HINT)
     if is_older_manifest(manifest):
         return load_older_session(folder, manifest)
-    version = _version_of(manifest, folder / MANIFEST)
     metrics = read_json(folder / METRICS, hint=_HINT)
-    if _version_of(metrics, folder / METRICS) != version:
-        raise StoreError(f"{folder / METRICS} and {MANIFEST} have different schema versions.", hint=_HINT)
+    versions = _version_of(manifest, folder / MANIFEST), _version_of(metrics, folder / METRICS)
     try:
-        upgrade(manifest, metrics, version)
+        upgrade(manifest, metrics, versions)
     except (LookupError, TypeError) as error:
-        raise StoreError(f"{folder} does not hold a readable session of version {version}.", hint=_HINT) from error
+        raise StoreError(f"{folder} does not hold a readable session of its version.", hint=_HINT) from error
     try:
         session = _adapter().validate_python({**manifest, "results": metrics.get("results")}, strict=False)
     except ValidationError as error:

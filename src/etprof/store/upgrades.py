@@ -15,19 +15,24 @@ SCHEMA_VERSION = 2
 _REPORTS_OF_1 = ("report.md", "report.html", "analysis_summary.json", "report.csv", "trace.json")
 
 
-def upgrade_to_2(manifest: dict[str, Any], metrics: dict[str, Any]) -> None:
-    manifest["reports"] = list(_REPORTS_OF_1) if manifest["stop_reason"] else []
-    manifest["export_meta"] = manifest["export_meta"] or None
-    for result in metrics["results"]:
-        result["method_name"] = ""
+def upgrade_to_2(manifest: dict[str, Any] | None, metrics: dict[str, Any] | None) -> None:
+    if manifest is not None:
+        manifest["reports"] = list(_REPORTS_OF_1) if manifest["stop_reason"] else []
+        manifest["export_meta"] = manifest["export_meta"] or None
+    if metrics is not None:
+        for result in metrics["results"]:
+            result["method_name"] = ""
 
 
-UPGRADES: dict[int, Callable[[dict[str, Any], dict[str, Any]], None]] = {
+UPGRADES: dict[int, Callable[[dict[str, Any] | None, dict[str, Any] | None], None]] = {
     2: upgrade_to_2,
 }
 
 
-def upgrade(manifest: dict[str, Any], metrics: dict[str, Any], version: int) -> None:
-    """Changes both in place from `version` to the present one."""
-    for step in range(version + 1, SCHEMA_VERSION + 1):
-        UPGRADES[step](manifest, metrics)
+def upgrade(manifest: dict[str, Any], metrics: dict[str, Any], versions: tuple[int, int]) -> None:
+    """Changes both in place to the present version; a file that has a step behind it already is None to that step.
+
+    Their versions may differ: a report that is made again is noted in the manifest, and metrics are never touched.
+    """
+    for step in range(min(versions) + 1, SCHEMA_VERSION + 1):
+        UPGRADES[step](manifest if versions[0] < step else None, metrics if versions[1] < step else None)

@@ -11,7 +11,8 @@ from etprof.analysis.operators.operator_statistics import build_operators, colle
 from etprof.analysis.report import build_report
 from etprof.core.graph import NO_HANDLE, GraphNode, ModelGraph
 from etprof.core.operators import OperatorId
-from etprof.core.report import CancellingPair, LayoutChange, OperatorRow, VariantReport
+from etprof.core.report import CancellingPair, LayoutChange, VariantReport
+from etprof.core.rows import OperatorRow
 from graph_builder import a_graph, a_node, a_tensor
 from report_builder import a_trace, an_operator
 from trace_builder import recorded, recorded_graph

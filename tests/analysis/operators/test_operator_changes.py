@@ -2,8 +2,9 @@
 
 import pytest
 
-from etprof.analysis.operators.operator_changes import build_ceilings, build_operator_changes, find_dominant
-from etprof.core.report import CategoryRow
+from etprof.analysis.operators.ceilings import build_ceilings
+from etprof.analysis.operators.operator_changes import build_operator_changes, find_dominant
+from etprof.core.rows import CategoryRow
 from report_builder import an_operator
 
 BASELINE = (

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from etprof.core.categories import COMPUTE, DATA_MOVEMENT, DELEGATE_OVERHEAD, ELEMENTWISE, FRAMEWORK_OVERHEAD
-from etprof.core.report import Comparison, NextStep, OperatorRow, VariantReport, variants_to_improve
+from etprof.core.report import Comparison, NextStep, VariantReport, variants_to_improve
+from etprof.core.rows import OperatorRow
 from etprof.core.units import format_ms, format_ratio
 
 _WORTHWHILE = 0.01

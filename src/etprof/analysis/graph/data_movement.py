@@ -8,7 +8,8 @@ import numpy as np
 from etprof.core.categories import DATA_MOVEMENT, ELEMENTWISE
 from etprof.core.graph import NO_HANDLE, GraphNode, ModelGraph, TensorSpec
 from etprof.core.operators import DELEGATED, OperatorId, group_by_call
-from etprof.core.report import CancellingPair, LayoutChange, OperatorRow
+from etprof.core.report import CancellingPair, LayoutChange
+from etprof.core.rows import OperatorRow
 from etprof.core.trace import EventKind, Trace
 from etprof.core.units import NS_PER_MS, NS_PER_US
 

@@ -13,7 +13,8 @@ from etprof.core.data_types import find_data_type
 from etprof.core.extensions import Extension, find_extension
 from etprof.core.loaded_run import SampledBlock
 from etprof.core.plan import Variant
-from etprof.core.report import Executed, Interval, KernelEvidence, KernelUse, OperatorKernels
+from etprof.core.report import Executed, Interval, KernelEvidence, OperatorKernels
+from etprof.core.rows import KernelUse
 from etprof.core.units import format_percent
 
 # Fewer than one sample in ten inside its kernels, at the upper end of the interval: the extension did not do the work.

@@ -7,7 +7,8 @@ from etprof.analysis.kernels.share_interval import estimate_share
 from etprof.core.categories import categorize
 from etprof.core.extensions import EXTENSIONS
 from etprof.core.operators import FUNCTION, OperatorId
-from etprof.core.report import Executed, Interval, KernelEvidence, KernelUse, OperatorKernels
+from etprof.core.report import Executed, Interval, KernelEvidence, OperatorKernels
+from etprof.core.rows import KernelUse
 from etprof.core.samples import KernelSamples
 from etprof.core.units import format_percent
 

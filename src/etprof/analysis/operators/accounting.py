@@ -17,7 +17,7 @@ from etprof.core.categories import (
     categorize,
 )
 from etprof.core.operators import OperatorSamples
-from etprof.core.report import Accounting, CategoryRow
+from etprof.core.rows import Accounting, CategoryRow
 from etprof.core.trace import EventKind, Trace
 
 

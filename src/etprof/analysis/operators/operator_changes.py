@@ -1,19 +1,10 @@
 """Baseline against candidate, operator by operator: what each gained, what now dominates, what is left to gain."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from etprof.core.operators import OperatorId, pair_operators
-from etprof.core.report import CategoryRow, OperatorChange, OperatorRow
-
-
-@dataclass(frozen=True)
-class Ceiling:
-    """Amdahl's bound: how much faster one inference would be if this part of it took no time at all."""
-
-    part: str
-    part_ms: float
-    speedup: float | None
+from etprof.core.report import OperatorChange
+from etprof.core.rows import OperatorRow
 
 
 def build_operator_changes(
@@ -70,13 +61,6 @@ def find_dominant(operators: Sequence[OperatorRow]) -> tuple[OperatorRow, ...]:
         dominant.append(row)
         reached += row.share
     return tuple(dominant)
-
-
-def build_ceilings(categories: Iterable[CategoryRow], operators: Iterable[OperatorRow]) -> tuple[Ceiling, ...]:
-    """One for each category and overhead, then one for each operator, in the order given."""
-    parts = [(row.name, row.mean_ms, row.share) for row in categories]
-    parts += [(f"{row.name} [{row.identity}]", row.mean_ms, row.share) for row in operators]
-    return tuple(Ceiling(part, ms, 1 / (1 - share) if share < 1 else None) for part, ms, share in parts)
 
 
 def _mean(row: OperatorRow | None) -> float:

@@ -10,7 +10,7 @@ from etprof.core.categories import RULES, Rule, categorize
 from etprof.core.data_types import find_data_type
 from etprof.core.inferences import Inferences, split_inferences
 from etprof.core.operators import PORTABLE, OperatorSamples
-from etprof.core.report import OperatorRow
+from etprof.core.rows import OperatorRow
 from etprof.core.trace import Trace
 from etprof.core.units import NS_PER_MS
 

@@ -9,8 +9,8 @@ from etprof.analysis.timing.device_changes import find_device_changes
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.plan import SEQUENTIAL
 from etprof.core.report import Comparison, VariantReport
-from etprof.core.run import NO_TIMES, BlockResult, Session
-from etprof.core.units import format_ms, format_percent, format_ratio
+from etprof.core.run import BlockResult, Session
+from etprof.core.units import NO_TIMES, format_ms, format_percent, format_ratio
 
 _WIDE_SPREAD = 0.05
 _DRIFT = 0.05
