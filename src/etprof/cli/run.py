@@ -67,9 +67,11 @@ def command(
     plan = read_plan(path, output_root=output_root, only=tuple(only or ()))
     plan = add_sampled_variants(plan) if kernels else plan
     if analysis_only:
+        from etprof.app.reporting import FILE_FORMATS
         from etprof.cli.report import read_analysis
 
-        _show_and_write(read_analysis(plan.output_root))
+        # The report alone: the tables beside it were written by the run, and `etprof report` writes them again.
+        _show_and_write(read_analysis(plan.output_root), FILE_FORMATS)
     elif dry_run:
         show_schedule(plan)
     else:
@@ -91,11 +93,11 @@ def finish(measured: "MeasuredRun") -> None:
         raise typer.Exit(1)
 
 
-def _show_and_write(analysis: "RunAnalysis") -> None:
+def _show_and_write(analysis: "RunAnalysis", formats: tuple[str, ...] = ()) -> None:
     from etprof.cli.report import show_console, write_and_show
 
     show_console(analysis)
-    write_and_show(analysis)
+    write_and_show(analysis, formats=formats)
 
 
 def _replay(place: str, config: Path | None, output_root: Path | None, *, force: bool) -> None:
