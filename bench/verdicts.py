@@ -1,9 +1,10 @@
-"""Measures what the statistics claim: false alarms, found differences, covered truths, on real and simulated schedules.
+"""Measures what the statistics claim: false alarms, false equality, found differences, covered truths.
 
 Run it on a machine that does nothing else: `.venv/bin/python bench/verdicts.py [--real 20] [--simulated 400]`.
 The real part runs a small CNN against itself and against a copy with one more operator, blocks interleaved.
 The recorded part keeps one run of nothing against itself, draws rounds from it by lot, plants a busy loop in one
-variant and goes through the whole pipeline. The simulated part has the noise that the real part showed.
+variant and goes through the whole pipeline. The simulated part has the noise that the real part showed, and for false
+equality that of a machine whose blocks spread by 30 % and by just as much as the equivalence bound.
 """
 
 import argparse
@@ -27,8 +28,8 @@ from etprof.app.measuring import run_plan
 from etprof.app.progress import RunCounter
 from etprof.app.reporting import analyze
 from etprof.app.schedule import reason_to_stop
+from etprof.core.estimates import Interval, Verdict
 from etprof.core.plan import Experiment, Pair, Plan, Schedule
-from etprof.core.report import Interval, Verdict
 from etprof.devices.recorded import RecordedDevice
 from etprof.runner.build import ensure_runner
 from etprof.store.session_file import load_session
@@ -36,6 +37,8 @@ from slowed_device import SlowedDevice, draw_rounds
 
 # What `etprof profile` does: rounds are added until the interval is narrow enough.
 SCHEDULE = Schedule(max_blocks=24, retries=0)
+# The spread of block medians on a machine at rest, where none was measured.
+QUIET_SPREAD = 0.007
 # Recorded rounds to draw from.
 ROUNDS = 30
 Variants = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -67,13 +70,15 @@ register_model("NAME", Model)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--real", type=int, default=20, help="real schedules of each kind")
+    parser.add_argument("--real", type=int, default=20, help="real schedules of each kind; 0: only simulate")
     parser.add_argument("--recorded", type=int, default=200, help="schedules of each kind drawn from a recording")
     parser.add_argument("--simulated", type=int, default=400, help="simulated schedules of each kind")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        noise = report_real(Path(folder), options.real)
-        report_recorded(Path(folder), options.recorded)
+    noise = QUIET_SPREAD
+    if options.real:
+        with tempfile.TemporaryDirectory() as folder:
+            noise = report_real(Path(folder), options.real)
+            report_recorded(Path(folder), options.recorded)
     report_simulated(noise, options.simulated)
 
 
@@ -82,7 +87,7 @@ def report_real(folder: Path, count: int) -> float:
     plain, more = (export(folder, name, extra) for name, extra in (("plain", False), ("one_more", True)))
     against_itself = [run_schedule(plain, plain, folder) for _ in range(count)]
     against_more = [run_schedule(plain, more, folder) for _ in range(count)]
-    say("real, nothing against itself", [decide(variants, i) for i, variants in enumerate(against_itself)])
+    say("real, nothing against itself", [decide(variants, i) for i, variants in enumerate(against_itself)], truth=1.0)
     say("real, one more operator", [decide(variants, i) for i, variants in enumerate(against_more)])
     cost = np.median([np.median(c) / np.median(b) for b, c in against_more]) - 1
     spread = float(
@@ -121,14 +126,20 @@ def replay_schedule(plan: Plan, device: SlowedDevice, folder: Path) -> tuple[Ver
 def report_simulated(noise: float, count: int) -> None:
     rng = np.random.default_rng(0)
 
-    def many(truth: float, drift: float = 0.0, interleaved: bool = True) -> list[tuple[Verdict, Interval | None]]:
-        return [decide(simulate(rng, truth, noise, drift, interleaved), i) for i in range(count)]
+    def many(
+        truth: float, drift: float = 0.0, interleaved: bool = True, spread: float = noise
+    ) -> list[tuple[Verdict, Interval | None]]:
+        return [decide(simulate(rng, truth, spread, drift, interleaved), i) for i in range(count)]
 
-    say("simulated, nothing against itself", many(1.0))
+    say("simulated, nothing against itself", many(1.0), truth=1.0)
     say("simulated, 3 % slower", many(1 / 1.03), truth=1 / 1.03)
     say("simulated, 90 % faster", many(1.9), truth=1.9)
-    say("simulated, drifting 1 % a block, interleaved", many(1.0, 0.01))
-    say("simulated, drifting 1 % a block, one after the other", many(1.0, 0.01, interleaved=False))
+    say("simulated, drifting 1 % a block, interleaved", many(1.0, 0.01), truth=1.0)
+    say("simulated, drifting 1 % a block, one after the other", many(1.0, 0.01, interleaved=False), truth=1.0)
+    bound = SCHEDULE.equivalence_bound
+    for spread in (0.30, 0.05, bound, noise):
+        for truth in (1.15, 1 + 1.01 * bound):
+            say(f"simulated, {truth:.4g}x, blocks spreading by {spread:.1%}", many(truth, spread=spread), truth)
 
 
 def simulate(rng: np.random.Generator, truth: float, noise: float, drift: float, interleaved: bool) -> Variants:
@@ -147,17 +158,23 @@ def simulate(rng: np.random.Generator, truth: float, noise: float, drift: float,
 def is_enough(baseline: list[float], candidate: list[float]) -> bool:
     ratios = np.log(np.array(baseline) / np.array(candidate))
     plan = Plan(Path(), Path(), (), (), SCHEDULE)
-    return bool(reason_to_stop(plan, len(ratios), [estimate_speedup(ratios, SCHEDULE.seed)], 0.0))
+    return bool(reason_to_stop(plan, len(ratios), [estimate_speedup(ratios, SCHEDULE.seed)], fits=True))
 
 
 def decide(variants: Variants, seed: int) -> tuple[Verdict, Interval | None]:
     speedup = estimate_speedup(np.log(variants[0] / variants[1]), seed)
-    return judge(speedup, measure_noise_floor(variants, seed), len(variants[0]))[0], speedup
+    floor = measure_noise_floor(variants, seed)
+    return judge(speedup, floor, len(variants[0]), SCHEDULE.equivalence_bound)[0], speedup
 
 
 def say(what: str, decided: Sequence[tuple[Verdict, Interval | None]], truth: float | None = None) -> None:
     counts = Counter(verdict.value for verdict, _ in decided)
     line = f"{what}, {len(decided)} schedules: " + ", ".join(f"{n} {v}" for v, n in counts.most_common())
+    counted = Counter(verdict for verdict, _ in decided)
+    if truth == 1.0:
+        line += f"; false alarms {(counted[Verdict.FASTER] + counted[Verdict.SLOWER]) / len(decided):.1%}"
+    elif truth is not None and max(truth, 1 / truth) - 1 > SCHEDULE.equivalence_bound:
+        line += f"; false equality {counted[Verdict.NO_DIFFERENCE] / len(decided):.1%}"
     if truth is not None:
         covered = sum(s is not None and s.low <= truth <= s.high for _, s in decided)
         line += f"; the interval covers the truth in {covered / len(decided):.1%}"

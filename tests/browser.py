@@ -59,9 +59,14 @@ class Browser:
             value,
         )
 
-    def screenshot(self, path: Path) -> None:
+    def screenshot(self, path: Path, selector: str = "", most: int = 12000) -> None:
+        """The whole page, or what one element covers of it; at most so many pixels from the top."""
         size = self._send("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 12000), "scale": 1}
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], most), "scale": 1}
+        if selector:
+            box = self.ask("document.querySelector(arguments[0]).getBoundingClientRect().toJSON()", selector)
+            height = min(box["height"], most)
+            clip |= {"x": box["x"], "y": box["y"] + self.ask("scrollY"), "width": box["width"], "height": height}
         image = self._send("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(image["data"]))
 

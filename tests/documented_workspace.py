@@ -100,7 +100,7 @@ def build_workspace(folder: Path) -> Workspace:
     workspace = Workspace(folder)
     _must(workspace.run("bash model_profiling/scripts/build_runners.sh"))
     exported = folder / "model_profiling/out_toy_cnn/artifacts"
-    export = f"python model_profiling/export/export_model.py --model toy_cnn --save-graph --outdir {exported} --dtype "
+    export = f"python model_profiling/export/export_model.py --model toy_cnn --outdir {exported} --dtype "
     _must(workspace.run(export + "fp16"))
     _must(workspace.run(export + "fp32"))
     for baseline, candidate, stem in (_MAC, _LINUX):

@@ -15,6 +15,7 @@ class Event:
     instruction: int = 0
     delegated: bool = False
     delegate_id: int = -1
+    metadata: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -22,41 +23,81 @@ class DebugEvent:
     """An event that is no profile event."""
 
 
-Block = tuple[str, Sequence[Event | DebugEvent]]
+@dataclass(frozen=True)
+class Allocation:
+    """Memory from one of the block's allocators, which count from 1."""
+
+    allocator: int
+    size: int
 
 
-def build_etdump(blocks: Sequence[Block], *, size_prefix: bool = True, identifier: bytes = b"ED00") -> bytes:
-    writer = _Writer(bytearray(struct.pack("<I", 0) if size_prefix else b""))
+@dataclass(frozen=True)
+class UnknownEvent:
+    """An event of a type that a later schema may add."""
+
+
+AnyEvent = Event | DebugEvent | Allocation | UnknownEvent
+Block = tuple[str, Sequence[AnyEvent]]
+
+
+def build_etdump(
+    blocks: Sequence[Block],
+    *,
+    size_prefix: bool = True,
+    identifier: bytes = b"ED00",
+    allocators: Sequence[str] = (),
+    version: int | None = None,
+    later_fields: bool = False,
+) -> bytes:
+    """Every block has these allocators. `later_fields` gives profile events and blocks a field of a later schema."""
+    writer = Writer(bytearray(struct.pack("<I", 0) if size_prefix else b""))
     root = writer.hole()
     writer.data += identifier
-    run_data = writer.table(root, {1: 4})[1]
-    for hole, (name, events) in zip(writer.vector(run_data, len(blocks)), blocks, strict=True):
-        fields = writer.table(hole, {0: 4, 3: 4})
+    dump = writer.table(root, {1: 4} if version is None else {0: 4, 1: 4})
+    if version is not None:
+        struct.pack_into("<I", writer.data, dump[0], version)
+    for hole, (name, events) in zip(writer.vector(dump[1], len(blocks)), blocks, strict=True):
+        listed = {2: 4} if allocators else {}
+        fields = writer.table(hole, {0: 4, 3: 4, **listed, **({7: 4} if later_fields else {})})
         writer.string(fields[0], name)
+        if later_fields:
+            writer.string(fields[7], "of a later schema")
+        if allocators:
+            for entry, allocator in zip(writer.vector(fields[2], len(allocators)), allocators, strict=True):
+                writer.string(writer.table(entry, {0: 4})[0], allocator)
         for entry, event in zip(writer.vector(fields[3], len(events)), events, strict=True):
-            _write_event(writer, entry, event)
+            _write_event(writer, entry, event, later_fields)
     if size_prefix:
         struct.pack_into("<I", writer.data, 0, len(writer.data) - 4)
     return bytes(writer.data)
 
 
-def _write_event(writer: "_Writer", hole: int, event: Event | DebugEvent) -> None:
-    if isinstance(event, DebugEvent):
-        writer.table(writer.table(hole, {2: 4})[2], {})
+def _write_event(writer: "Writer", hole: int, event: AnyEvent, later_fields: bool) -> None:
+    if isinstance(event, DebugEvent | UnknownEvent):
+        member = 2 if isinstance(event, DebugEvent) else 5
+        writer.table(writer.table(hole, {member: 4})[member], {})
+        return
+    if isinstance(event, Allocation):
+        fields = writer.table(writer.table(hole, {1: 4})[1], {1: 8, 0: 4})
+        struct.pack_into("<Q", writer.data, fields[1], event.size)
+        struct.pack_into("<i", writer.data, fields[0], event.allocator)
         return
     profile = writer.table(hole, {0: 4})[0]
     name_field = 4 if event.delegated else 0
     named = {} if event.name is None else {name_field: 4}
-    fields = writer.table(profile, {6: 8, 7: 8, 2: 4, 3: 4, **named})
+    described = {} if event.metadata is None else {5: 4}
+    fields = writer.table(profile, {6: 8, 7: 8, 2: 4, 3: 4, **named, **described, **({11: 8} if later_fields else {})})
     struct.pack_into("<Q", writer.data, fields[6], event.start)
     struct.pack_into("<Q", writer.data, fields[7], event.end)
     struct.pack_into("<i", writer.data, fields[2], event.instruction)
     struct.pack_into("<i", writer.data, fields[3], event.delegate_id)
     if event.name is not None:
         writer.string(fields[name_field], event.name)
+    if event.metadata is not None:
+        writer.bytes(fields[5], event.metadata)
 
 
-class _Writer:
+class Writer:
     """Writes front to back: whoever needs an offset leaves a hole, and whatever fills it comes later."""
 
     def __init__(self, data: bytearray) -> None:
@@ -94,6 +135,11 @@ class _Writer:
         encoded = text.encode()
         struct.pack_into("<I", self.data, hole, len(self.data) - hole)
         self.data += struct.pack("<I", len(encoded)) + encoded + b"\0"
+
+    def bytes(self, hole: int, content: bytes) -> None:
+        self._align(4)
+        struct.pack_into("<I", self.data, hole, len(self.data) - hole)
+        self.data += struct.pack("<I", len(content)) + content
 
     def _align(self, width: int) -> None:
         self.data += bytes(-len(self.data) % width)

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from etprof.core.estimates import Interval
 from etprof.core.operators import OperatorId
-from etprof.core.report import Executed, Interval, KernelEvidence, OperatorKernels
+from etprof.core.report import Executed, KernelEvidence, OperatorKernels
 from etprof.core.rows import KernelUse
 
 

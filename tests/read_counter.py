@@ -38,13 +38,15 @@ def main() -> int:
     folder, counts = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
     times, arguments = int(sys.argv[4]), sys.argv[5:]
     _add_scripted_device()
-    opened: list[tuple[str, str | None]] = []
-    sys.addaudithook(lambda event, details: opened.append(details[:2]) if event == "open" else None)
+    opened: list[tuple[str, str | None, int]] = []
+    sys.addaudithook(lambda event, details: opened.append(details[:3]) if event == "open" else None)
     codes = [_run(folder, arguments) for _ in range(times)]
     found = Counter(
         Path(path).resolve().relative_to(folder).as_posix()
-        for path, mode in opened
-        if isinstance(path, (str, os.PathLike)) and _is_read(mode) and Path(path).resolve().is_relative_to(folder)
+        for path, mode, flags in opened
+        if isinstance(path, (str, os.PathLike))
+        and _is_read(mode, flags)
+        and Path(path).resolve().is_relative_to(folder)
     )
     counts.write_text(json.dumps(found))
     return max(codes)
@@ -56,9 +58,12 @@ def _run(folder: Path, arguments: list[str]) -> int:
     return run_etprof(arguments)
 
 
-def _is_read(mode: str | None) -> bool:
-    # os.open, which has no mode, is how folders are listed and files are copied in the kernel: it counts too.
-    return mode is None or "r" in mode
+def _is_read(mode: str | None, flags: int) -> bool:
+    # os.open, which has no mode, is how files are copied in the kernel: it counts too, unless it is for a folder's or a
+    # file's way to the disk.
+    if mode is None:
+        return flags & os.O_ACCMODE != os.O_WRONLY and not flags & os.O_DIRECTORY
+    return "r" in mode
 
 
 def _add_scripted_device() -> None:

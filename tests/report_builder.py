@@ -4,18 +4,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from builders import a_device_info, a_loaded_run, a_plan, a_session, paired_results
+from builders import a_device_info, a_loaded_run, a_plan, a_result, a_session, paired_results
 from etdump_builder import Event, build_etdump
 from etprof.analysis.report import build_report
 from etprof.core.categories import categorize
+from etprof.core.estimates import Interval
+from etprof.core.graph import GraphNode, ModelGraph
 from etprof.core.operators import PORTABLE as PORTABLE_GROUP
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Plan
-from etprof.core.report import Executed, Interval, KernelEvidence, Report, VariantReport
+from etprof.core.report import Executed, KernelEvidence, Report, VariantReport
 from etprof.core.rows import KernelUse, OperatorRow
+from etprof.core.run import SmeUnits
 from etprof.core.trace import Trace
 from etprof.traces.etdump import read_etdump
 from evidence_builder import an_evidence, sampled_operator
+from graph_builder import a_graph, a_node, a_tensor
 from trace_builder import Operators
 
 CONVOLUTION = "Convolution (NHWC, F32) IGEMM #1"
@@ -77,7 +81,14 @@ def _add_call(events: list[Event], at: int, operators: Operators, instruction: i
     return at + 3000
 
 
-def a_report(folder: Path, *, plan: Plan | None = None, first: Operators = FIRST, **changes: Any) -> Report:
+def a_report(
+    folder: Path,
+    *,
+    plan: Plan | None = None,
+    first: Operators = FIRST,
+    graph: ModelGraph | None = None,
+    **changes: Any,
+) -> Report:
     """Two variants, the second much faster in convolution and GEMM; `changes` go to the session."""
     plan = plan or a_plan()
     traces = {
@@ -90,7 +101,44 @@ def a_report(folder: Path, *, plan: Plan | None = None, first: Operators = FIRST
         if r.experiment in {e.name for e in plan.experiments}
     )
     session = a_session(plan, results, **changes)
-    return build_report(a_loaded_run(session, traces), title="A report", created_at="2026-01-02T00:00:00+00:00")
+    run = a_loaded_run(session, traces, graph=graph)
+    return build_report(run, title="A report", created_at="2026-01-02T00:00:00+00:00")
+
+
+def the_graph() -> ModelGraph:
+    """That of the operators above: a convolution of 452,984,832 multiply-accumulates, a linear layer of 1,048,576."""
+
+    def unary(index: int, type: str, module: str) -> GraphNode:
+        return a_node(
+            index, type, 30 + index, inputs=(a_tensor(8, 4, 64),), outputs=(a_tensor(9, 4, 64),), module=module
+        )
+
+    image, filters = a_tensor(1, 1, 64, 64, 64), a_tensor(2, 192, 3, 3, 64, constant=True)
+    convolution = a_node(
+        0, "XNNConv2d", 10, inputs=(image, filters), outputs=(a_tensor(3, 1, 64, 64, 192),), module="stem.conv"
+    )
+    turned = a_node(
+        1, "XNNStaticTranspose", inputs=(a_tensor(3, 1, 64, 64, 192),), outputs=(a_tensor(4, 1, 192, 64, 64),)
+    )
+    linear = a_node(
+        2,
+        "XNNFullyConnected",
+        12,
+        inputs=(a_tensor(5, 4, 512), a_tensor(6, 512, 512, constant=True)),
+        outputs=(a_tensor(7, 4, 512),),
+        module="stem.token.linear",
+    )
+    second = (
+        unary(0, "XNNStaticTranspose", "head"),
+        unary(1, "XNNAdd", "head"),
+        unary(2, "XNNSoftmax", "head"),
+    )
+    left = a_node(0, "aten::upsample_nearest2d.vec_out", outputs=(a_tensor(None, 1, 192, 128, 128),), module="up")
+    return a_graph((convolution, turned, linear), second, undelegated=(left,))
+
+
+def with_graph(folder: Path) -> Report:
+    return a_report(folder, graph=the_graph())
 
 
 def one_variant(folder: Path) -> Report:
@@ -105,6 +153,34 @@ def emulated(folder: Path) -> Report:
 def untraced(folder: Path) -> Report:
     session = a_session(results=paired_results([4.8, 4.81, 4.79, 4.8], [2.0, 2.01, 1.99, 2.0]))
     return build_report(a_loaded_run(session), title="A report", created_at="2026-01-02T00:00:00+00:00")
+
+
+# Milliseconds and the time of matrix work at 1, 2 and 4 threads, of which "on" shares two units.
+THREAD_TIMES = {
+    "off": {1: (4.8, 1.0), 2: (2.5, 0.5), 4: (1.3, 0.25)},
+    "on": {1: (2.0, 0.25), 2: (1.1, 0.125), 4: (1.5, 0.3)},
+}
+
+
+def at_thread_counts(folder: Path) -> Report:
+    """Two experiments at three thread counts, six blocks of each, every one of them traced."""
+    plan = a_plan(blocks=6)
+    plan = replace(plan, experiments=tuple(replace(e, threads=(1, 2, 4)) for e in plan.experiments))
+    results = tuple(
+        a_result(name, index, ms * (1 + 0.002 * (index * threads % 3)), threads=threads, threads_in_force=threads)
+        for index in range(6)
+        for name, own in THREAD_TIMES.items()
+        for threads, (ms, _) in own.items()
+    )
+    session = a_session(
+        plan, results, device=a_device_info(cpu_count=4, sme_units=SmeUnits(2, is_shared=True, cores=((0, 1), (2, 3))))
+    )
+    run = a_loaded_run(session)
+    variants = tuple(
+        replace(v, traces=(a_trace(folder, THREAD_TIMES[v.variant.experiment][v.variant.threads][1]),) * 6)
+        for v in run.variants
+    )
+    return build_report(replace(run, variants=variants), title="A report", created_at="2026-01-02T00:00:00+00:00")
 
 
 def hostile(folder: Path) -> Report:

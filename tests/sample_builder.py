@@ -24,7 +24,7 @@ LIBRARIES = (XNNPACK, POOL, LIBC)
 
 # AArch64: fmopa, fmla (vector), add. x86-64: vaddps zmm, vaddps ymm, add.
 SME, NEON, ARM_SCALAR = (word.to_bytes(4, "little") for word in (0x80812000, 0x4E22CC20, 0x8B020020))
-AVX512, AVX2, X86_SCALAR = bytes.fromhex("62f1744858c2"), bytes.fromhex("c5f458c2"), bytes.fromhex("4801d8")
+AVX512, AVX2, X86_SCALAR = bytes.fromhex("62f1744858c2"), bytes.fromhex("c4e275b8c2"), bytes.fromhex("4801d8")
 
 US = 1000
 SEEN = ("sme", "sme2")

@@ -9,6 +9,7 @@ from typing import Any
 
 from builders import a_device_info, a_plan
 from etprof.app.measuring import run_plan
+from etprof.app.pace import SYSTEM_CLOCK, Clock, TimeLeft
 from etprof.app.runs import MeasuredRun
 from etprof.core.layout import block_files
 from etprof.core.plan import Block, Plan, Variant
@@ -16,6 +17,7 @@ from etprof.core.run import BlockResult, Job
 from etprof.devices.base import Device, runner_flags
 from etprof.devices.local import LocalDevice
 from etprof.devices.recorded import RecordedDevice
+from program_builder import build_program
 
 _RUNNER = Path(__file__).with_name("scripted_runner.py")
 
@@ -33,7 +35,7 @@ def a_runnable_plan(folder: Path, *, off: str = "well", on: str = "well", **sche
     """`a_plan` with a model file to digest, and what each variant's runner is to do."""
     plan = a_plan(folder / "runs" / "linux", **schedule)
     model, inputs = folder / "model.pte", folder / "input_0.bin"
-    model.write_bytes(b"model")
+    model.write_bytes(build_program())
     inputs.write_bytes(b"input")
     behaviours = {"off": off, "on": on}
     experiments = tuple(replace(e, extra_args=("--behave", behaviours[e.name])) for e in plan.experiments)
@@ -70,10 +72,14 @@ def with_experiment(job: Job, **changes: Any) -> Job:
 
 
 def run_scripted(
-    plan: Plan, device: Device | None = None, witness: "Witness | None" = None, *, resume: bool = False
-) -> MeasuredRun:
+    plan: Plan, device: Device | None = None, witness: "Witness | None" = None, *, resume: bool = False,
+    clock: Clock = SYSTEM_CLOCK, began_s: float | None = None, **identity: Any,
+) -> MeasuredRun:  # fmt: skip
     """Runs a plan on the scripted device, or on another."""
-    return run_plan(plan, device or scripted_device(), witness or Witness(), command="test", resume=resume)
+    return run_plan(
+        plan, device or scripted_device(), witness or Witness(), command="test", resume=resume, clock=clock,
+        began_s=began_s, **identity,
+    )  # fmt: skip
 
 
 def a_steady_run(folder: Path, factor: float = 1.0, *, on: str = "well", blocks: int = 4) -> Path:
@@ -103,6 +109,8 @@ class Witness:
         self.started: list[str] = []
         self.retried: list[str] = []
         self.ended: list[BlockResult] = []
+        self.left: list[TimeLeft | None] = []
+        self.heard: list[str] = []
 
     def run_started(self, plan: Plan, done: int, *, times_are_real: bool) -> None:
         self.begun_with = (plan.schedule.blocks, len(plan.variants), done)
@@ -113,5 +121,12 @@ class Witness:
     def block_retried(self, block: Block, reason: str) -> None:
         self.retried.append(reason)
 
-    def block_ended(self, result: BlockResult) -> None:
+    def block_ended(self, result: BlockResult, left: TimeLeft | None = None) -> None:
         self.ended.append(result)
+        self.left.append(left)
+
+    def told(self, text: str) -> None:
+        self.heard.append(text)
+
+    def variant_left_out(self, text: str, blocks: int) -> None:
+        self.heard.append(f"{text} ({blocks})")

@@ -28,6 +28,9 @@ def main() -> int:
     if options.behave == "refuse":
         sys.stderr.write("error: this model needs a newer runtime\n")
         return 3
+    if options.behave == "cannot load":
+        options.result_path.write_text(json.dumps({**_result(options), "error": "The backend is not registered."}))
+        return 6
     if options.behave == "interrupt" and options.etdump_path.stem.endswith("_b2"):
         os.kill(os.getppid(), signal.SIGINT)
         time.sleep(30)
@@ -52,7 +55,7 @@ def _fill_the_disk(path: Path) -> int:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    for name in ("model_path", "inputs", "hide_isa", "method_name", "count_file"):
+    for name in ("model_path", "inputs", "hide_isa", "method_name", "input_shapes", "count_file"):
         parser.add_argument(f"--{name}", default="")
     for name in ("num_executions", "warmup", "warmup_max", "traced_executions", "cpu_threads"):
         parser.add_argument(f"--{name}", type=int, default=1)
@@ -62,6 +65,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--latency_ms", type=float, default=2.0)
     parser.add_argument("--sample_ms", type=int, default=0)
     parser.add_argument("--output", default="same")
+    parser.add_argument("--output_of_b2", default="")
+    parser.add_argument("--output_type", default="float32")
+    parser.add_argument("--twin_output", default="")
     return parser.parse_args()
 
 
@@ -95,19 +101,29 @@ def _write_samples(options: argparse.Namespace) -> None:
 
 def _result(options: argparse.Namespace) -> dict[str, object]:
     times = [int(options.latency_ms * 1e6 * (1 + 0.002 * (i % 3))) for i in range(options.num_executions)]
-    data = options.output.encode().ljust(8, b"\0")
-    options.outputs_path.mkdir(parents=True, exist_ok=True)
-    (options.outputs_path / "output_0.bin").write_bytes(data)
-    digest = hashlib.sha256(data).hexdigest()
-    state = {"frequencies_khz": [], "load_average": 99.0 if options.behave == "busy" else 0.1, "temperature_c": None}
+    outputs = [_write_output(options, f"output_{i}.bin") for i in range(2 if options.twin_output else 1)]
+    state = {"frequencies_khz": {}, "load_average": 0.1, "temperature_c": None}
+    wall, waited = sum(times), sum(times) // 2 if options.behave == "busy" else 0
+    thread = {"ran_ns": wall - waited, "waited_ns": waited, "core_before": 0, "core_after": 0}
+    cpu_time = {"wall_ns": wall, "cpu_ns": wall - waited, "threads": [thread]}
     return {
-        "schema_version": 1, "runner": "native", "runner_version": "0", "executorch_version": "1.5.1", "error": "",
+        "schema_version": 2, "runner": "native", "runner_version": "0", "executorch_version": "1.5.1", "error": "",
         "method_name": "forward", "threads": options.cpu_threads, "cpu_affinity": sorted(os.sched_getaffinity(0)),
         "features_seen": ["avx2"], "features_hidden": [n for n in options.hide_isa.split(",") if n], "isa_proof": "",
         "load_ns": 1000, "warmup_ns": times[:2], "warmup_steady": True, "latency_ns": times, "traced_ns": times,
         "peak_bytes": 1 << 20, "cpu_before": state, "cpu_after": state,
-        "outputs": [{"dtype": "float32", "shape": [2], "sha256": digest, "file": "output_0.bin"}],
+        "cpu_time": cpu_time if times else None,
+        "outputs": outputs,
     }  # fmt: skip
+
+
+def _write_output(options: argparse.Namespace, name: str) -> dict[str, object]:
+    is_second = options.etdump_path.stem.endswith("_b2")
+    text = (is_second and options.output_of_b2) or options.output
+    data = text.encode().ljust(8, b"\0")
+    options.outputs_path.mkdir(parents=True, exist_ok=True)
+    (options.outputs_path / name).write_bytes(data)
+    return {"dtype": options.output_type, "shape": [2], "sha256": hashlib.sha256(data).hexdigest(), "file": name}
 
 
 if __name__ == "__main__":

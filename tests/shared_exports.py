@@ -32,9 +32,7 @@ class SharedExports:
         *,
         backend: str = "xnnpack",
     ) -> Artifact:
-        wanted = ExportRequest(
-            model, dtype=dtype, quantization=quantization, backend=backend, models_dir=MODELS, save_graph=True
-        )
+        wanted = ExportRequest(model, dtype=dtype, quantization=quantization, backend=backend, models_dir=MODELS)
         name = f"{wanted.stem}-{sha256(repr(wanted).encode()).hexdigest()[:12]}"
         request = replace(wanted, outdir=self.folder / name)
         with _locked(self.folder / f"{name}.lock"):

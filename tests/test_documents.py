@@ -39,7 +39,7 @@ def test_a_plan_key_that_is_documented_exists_and_the_other_way_round() -> None:
     documented = set(re.findall(r"`(?:experiments\[\]|schedule|analysis)\.(\w+)`", text))
     documented |= set(re.findall(r"^\| `(\w+)` \|", text, re.M)) | set(re.findall(r" or `(\w+)` \|", text))
     schema = json_schema()
-    known = set(schema["properties"]) - {"$schema", "experiments", "schedule", "analysis"}
+    known = set(schema["properties"]) - {"$schema", "$comment", "experiments", "schedule", "analysis"}
     for part in ("_ExperimentPart", "_SchedulePart", "_AnalysisPart"):
         known |= set(schema["$defs"][part]["properties"])
     assert documented == known
@@ -115,6 +115,29 @@ def test_a_broken_link_or_anchor_breaks_the_site(link: str, tmp_path: Path) -> N
     assert "no-such" in done.stderr
 
 
+def test_no_page_is_wider_than_a_phone_or_a_desktop(site: Path, browser: Browser) -> None:
+    """What is wide, code and tables, scrolls within the page."""
+    pages = [page for page in site.rglob("*.html") if "sample" not in page.relative_to(site).parts]
+    assert len(pages) > 20
+    for page in pages:
+        for width in (390, 1280):
+            browser.open(page, width)
+            assert browser.ask("document.documentElement.scrollWidth") <= width, f"{page.name} at {width} px"
+
+
+def test_every_picture_of_a_page_is_described_and_there(site: Path) -> None:
+    shown = [
+        (page, *found)
+        for page in (ROOT / "docs").rglob("*.md")
+        if "sample" not in page.parts
+        for found in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    ]
+    assert {page.stem for page, _, _ in shown} >= {"first-profile", "read-a-report", "kernel-evidence"}
+    for page, description, target in shown:
+        assert len(description) > 20, f"{page.name}: {target} needs a description"
+        assert (site / page.relative_to(ROOT / "docs").parent / target).resolve().is_file()
+
+
 def test_nothing_is_fetched_from_elsewhere_when_the_site_is_opened(site: Path, browser: Browser) -> None:
     browser.requested_addresses()
     browser.open(site / "index.html")
@@ -122,3 +145,13 @@ def test_nothing_is_fetched_from_elsewhere_when_the_site_is_opened(site: Path, b
     asked = browser.requested_addresses()
     assert any(address.endswith(".css") for address in asked)
     assert [address for address in asked if address.startswith(("http:", "https:", "ws:"))] == []
+
+
+def test_every_sentence_on_security_names_a_test_that_exists() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    promises = text.partition("## Run folders")[2].partition("## Not yet")[0]
+    sentences = re.findall(r"^- .*?(?=^- |^\n|\Z)", promises, re.M | re.S)
+    assert len(sentences) > 15
+    for sentence in sentences:
+        file, test = re.findall(r"`(tests/\S+)::(\w+)`", sentence)[0]
+        assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), sentence

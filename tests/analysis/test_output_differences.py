@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from builders import an_export_meta
-from etprof.analysis.output_differences import output_tolerance, relative_difference
+from etprof.analysis.output_differences import (
+    list_not_finite,
+    list_not_numbers,
+    output_tolerance,
+    relative_difference,
+)
 
 
 def test_the_difference_is_relative_to_the_largest_value() -> None:
@@ -24,6 +29,26 @@ def test_other_shapes_counts_or_infinities_differ_without_bound() -> None:
 
 def test_nothing_to_compare_is_not_a_difference_of_zero() -> None:
     assert relative_difference([], []) is None
+
+
+def test_infinities_of_opposite_sign_and_a_nan_for_an_infinity_differ_without_bound() -> None:
+    values = np.array([np.inf, -np.inf, np.nan])
+    assert relative_difference([values[:1]], [values[1:2]]) == float("inf")
+    assert relative_difference([values[:1]], [values[2:]]) == float("inf")
+    assert relative_difference([values], [values.copy()]) == 0.0
+
+
+def test_what_is_no_number_is_listed_and_the_rest_is_compared() -> None:
+    numbers = np.array([1.0, 2.0])
+    assert relative_difference([numbers, None], [numbers, None]) == 0.0
+    assert relative_difference([None], [None]) is None
+    assert relative_difference([numbers], [None]) == float("inf")
+    assert list_not_numbers([numbers, None], ["float32", "string"]) == ("output 1 (string)",)
+
+
+def test_nan_and_infinity_are_counted_output_by_output() -> None:
+    outputs = [np.array([np.nan, np.inf, 1.0]), np.array([1.0]), None]
+    assert list_not_finite(outputs) == ("output 0 (2 of 3 values)",)
 
 
 def test_fp16_and_quantised_models_may_differ_more() -> None:

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_loaded_run, a_plan, a_session, paired_results
+from builders import a_loaded_run, a_plan, a_session, an_export_meta, paired_results
 from etprof.analysis.regression import CheckedRun, check_regression, judge_slowdown
 from etprof.analysis.report import build_report
 from etprof.core.errors import UsageError
+from etprof.core.estimates import Interval
 from etprof.core.findings import FindingKind
 from etprof.core.loaded_run import Outputs
 from etprof.core.plan import TRACE
 from etprof.core.regression import Outcome, RegressionCheck
-from etprof.core.report import Interval
 from etprof.core.run import OutputTensor, Session
 
 OFF = [4.0, 4.02, 3.98, 4.0, 4.01, 3.99]
@@ -30,12 +30,14 @@ tolerances = st.floats(0.0, 2.0)
 
 
 def check(
-    run: Session, known_good: Session = KNOWN_GOOD, *, tolerance: float = 0.05, **outputs: Any
-) -> RegressionCheck:
+    run: Session, known_good: Session = KNOWN_GOOD, *, tolerance: float = 0.05, within: float | None = None,
+    **outputs: Any,
+) -> RegressionCheck:  # fmt: skip
     return check_regression(
         labelled("known good", known_good, outputs.get("before")),
         labelled("new", run, outputs.get("after")),
         tolerance,
+        within,
     )
 
 
@@ -214,6 +216,26 @@ def test_other_outputs_fail_the_run_however_fast_it_is() -> None:
     assert "0.2 of the largest value" in other.failures[0]
 
 
+def test_the_output_tolerance_is_that_of_the_precision_or_the_users() -> None:
+    before, after = with_outputs("a"), with_outputs("b")
+    assert check(after, before, before=values(0.5), after=values(0.5)).output_tolerance == 1e-3
+    stated = check(after, before, before=values(0.5), after=values(0.7), within=0.3)
+    assert (stated.outcome, stated.output_tolerance) == (Outcome.PASS, 0.3)
+    assert check(after, before, before=values(0.5), after=values(0.5001), within=1e-6).outcome is Outcome.FAIL
+
+
+def test_another_precision_is_another_model_unless_its_outputs_tolerance_is_stated() -> None:
+    before, after = (
+        with_outputs(precision, export_meta=an_export_meta(precision=precision)) for precision in ("fp32", "q8")
+    )
+    changed = check(after, before, before=values(0.5), after=values(0.55))
+    assert changed.outcome is Outcome.FAIL
+    assert changed.output_tolerance == 1e-3, "of the more precise side"
+    assert "precision changed from fp32 to q8: this is another model" in changed.failures[0]
+    assert "0.05 of the largest value" in changed.failures[1]
+    assert check(after, before, before=values(0.5), after=values(0.55), within=0.1).outcome is Outcome.PASS
+
+
 def test_equal_digests_need_no_files_and_unequal_ones_without_files_leave_a_doubt() -> None:
     assert check(with_outputs("a"), with_outputs("a")).variants[0].output_difference == 0.0
     unknown = check(with_outputs("b"), with_outputs("a"))
@@ -231,6 +253,7 @@ def test_outputs_of_other_inputs_are_not_compared() -> None:
 def test_variants_of_the_run_that_disagree_with_each_other_fail_it() -> None:
     outputs = {"off": (np.array([1.0]),), "on": (np.array([2.0]),)}
     assert check(KNOWN_GOOD, after=outputs).outcome is Outcome.FAIL
+    assert check(KNOWN_GOOD, after=outputs, within=1.0).outcome is Outcome.PASS
 
 
 def test_a_finding_of_the_run_is_reported_once() -> None:

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 
 from builders import a_device_info, a_loaded_run, a_session, paired_results
+from delegate_traces import MS, a_qnn_inference
 from etprof.analysis.report import analyze_run, build_report
+from etprof.core.estimates import Verdict
 from etprof.core.findings import FindingKind
 from etprof.core.loaded_run import Outputs
 from etprof.core.plan import Variant
-from etprof.core.report import Report, Verdict
+from etprof.core.report import Report
 from etprof.core.run import Session
 from etprof.core.trace import Trace
+from etprof.reports import FORMATS
 from graph_builder import a_graph, a_node
 from trace_builder import an_inference, read_inferences
 
@@ -120,3 +123,16 @@ def test_the_analysis_keeps_operators_in_full_and_the_nodes_they_come_from(tmp_p
     assert {identity: node.module_path for identity, node in (on.nodes or {}).items()} == {"d0.0": "stem", "d0.1": ""}
     assert {row.identity: row.module_path for row in on.report.operators} == {"d0.0": "stem", "d0.1": ""}
     assert variants[Variant("off", 1)].details == ()
+
+
+def test_doubtful_times_of_a_delegate_are_findings_and_rows_of_their_variant(tmp_path: Path) -> None:
+    trace = read_inferences(tmp_path, *(a_qnn_inference(100 * MS * run) for run in (1, 2, 3)))
+    run = a_loaded_run(a_session(results=RESULTS), {"off": [traced(tmp_path, 3000, 900)], "on": [trace, trace]})
+    report = build_report(run, title="t", created_at="2026-01-02T00:00:00+00:00")
+    (finding,) = (finding for finding in report.findings if finding.kind is FindingKind.CLOCK_UNKNOWN)
+    assert finding.message.startswith("on, 1 thread: Delegated events that were recorded on a clock")
+    off, on = report.variants
+    assert off.apart == ()
+    assert {row.reason for row in on.apart} == {"other clock"}
+    for name in ("md", "html"):
+        assert "1,200,000 ticks" in FORMATS[name].render(report)

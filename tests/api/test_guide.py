@@ -46,6 +46,8 @@ def test_the_notebook_is_kept_without_outputs() -> None:
         assert cell.get("execution_count") is None
 
 
+# The guide above does the same without a kernel of Jupyter.
+@pytest.mark.exhaustive
 # ipykernel's own sockets and its event loop warn while they are closed.
 @pytest.mark.filterwarnings("default")
 def test_the_notebook_runs_and_shows_the_summary(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Measuring from Python, from the device's name to the written report; the runner is the scripted one."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import etprof
 from etprof.core.errors import PlanError, UsageError
 from etprof.store.session_file import load_session, save_session
 from etprof.store.validate import find_problems
+from program_builder import build_program
 from scripted_device import a_runnable_plan
 
 
@@ -18,7 +20,7 @@ from scripted_device import a_runnable_plan
 def pte(tmp_path: Path) -> Path:
     path = tmp_path / "artifacts" / "model.pte"
     path.parent.mkdir()
-    path.write_bytes(b"model")
+    path.write_bytes(build_program())
     return path
 
 
@@ -36,7 +38,7 @@ def a_plan_file(folder: Path) -> dict[str, Any]:
 
 def test_a_profile_is_measured_and_its_report_written(pte: Path, scripted: str) -> None:
     run = etprof.profile(pte, device=scripted, blocks=3, max_blocks=3, runs=6, threads=2)
-    assert run.folder == pte.parent.parent / "runs" / "linux"
+    assert run.folder == pte.parent.parent / "runs" / "linux_model"
     assert find_problems(run.folder) == []
     assert (run.folder / "report.html").is_file()
     session = load_session(run.folder)
@@ -45,6 +47,22 @@ def test_a_profile_is_measured_and_its_report_written(pte: Path, scripted: str) 
     assert {(e.runs, e.threads) for e in session.plan.experiments} == {(6, (2,))}
     assert [row["experiment"] for row in run.latencies()] == ["linux_avx512_off", "linux_avx512_on"]
     assert repr(etprof.load_run(run.folder)) == repr(run)
+
+
+def test_several_thread_counts_are_compared_with_each_other(pte: Path, scripted: str, tmp_path: Path) -> None:
+    run = etprof.profile(pte, device=scripted, blocks=3, max_blocks=3, runs=4, threads=(2, 1))
+    assert [(row["experiment"], row["threads"]) for row in run.scaling()] == [
+        ("linux_avx512_off", 1), ("linux_avx512_off", 2), ("linux_avx512_on", 1), ("linux_avx512_on", 2),
+    ]  # fmt: skip
+    assert run.report.scaling is not None
+    assert run.report.scaling.comparisons == 1 + 1 + 2
+    for name in ("report.md", "report.html"):
+        assert "Threads" in (run.folder / name).read_text()
+    assert (run.folder / "charts" / "threads.svg").is_file()
+    one = etprof.profile(pte, device=scripted, blocks=1, max_blocks=1, runs=2, output_root=tmp_path / "one")
+    assert (len(one.scaling()), one.report.scaling) == (0, None)
+    with pytest.raises(UsageError, match="threads is 'many'"):
+        etprof.profile(pte, device=scripted, threads="many", output_root=tmp_path / "none")
 
 
 def test_a_budget_is_a_text_or_a_number_of_seconds(pte: Path, scripted: str, tmp_path: Path) -> None:
@@ -70,7 +88,8 @@ def test_progress_counts_the_blocks(pte: Path, scripted: str) -> None:
         progress=lambda done, total, text: told.append((done, total, text)),
     )
     assert told[0] == (0, None, "the device is ready")
-    assert told[1] == (0, 4, "linux_avx512_off_t1, block 1")
+    assert told[1] == (0, None, f"results go to {pte.parent.parent / 'runs' / 'linux_model'}")
+    assert told[2] == (0, 4, "linux_avx512_off_t1, block 1")
     assert told[-1] == (4, 4, "linux_avx512_off_t1, block 2: finished")
 
 
@@ -159,3 +178,19 @@ def test_a_plan_with_a_mistake_is_refused_with_its_place(tmp_path: Path, scripte
 def test_an_option_that_the_device_does_not_know_is_refused(tmp_path: Path, scripted: str) -> None:
     with pytest.raises(UsageError, match="--prepare"):
         etprof.run_plan(a_plan_file(tmp_path), device=scripted, prepare=True)
+
+
+def test_a_models_name_is_exported_first_and_its_folder_carries_the_precision(
+    toy_cnn: Path, scripted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(toy_cnn, tmp_path / "out_toy_cnn" / "artifacts")
+    heard: list[str] = []
+    run = etprof.profile(
+        "toy_cnn", device=scripted, blocks=1, max_blocks=1, progress=lambda _done, _total, text: heard.append(text)
+    )
+    assert run.folder == Path("out_toy_cnn/runs/linux_fp32")
+    assert heard[0] == "exporting toy_cnn (fp32) to out_toy_cnn/artifacts/toy_cnn_xnnpack_fp32.pte"
+    assert heard[1].endswith("so it is used as it is")
+    with pytest.raises(etprof.EtprofError, match="There is no model called 'toy_cn'"):
+        etprof.profile("toy_cn", device=scripted)

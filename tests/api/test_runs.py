@@ -7,11 +7,12 @@ import pytest
 import etprof
 from etprof.api.runs import ReportView
 from etprof.api.tables import Table
-from etprof.core.errors import StoreError, UsageError
+from etprof.core.errors import StoreError, UnknownNameError, UsageError
+from etprof.core.estimates import Verdict
 from etprof.core.findings import FindingKind
-from etprof.core.report import Report, Verdict
+from etprof.core.report import Report
 from etprof.reports import html_summary
-from report_builder import CONVOLUTION, HOSTILE, a_report, emulated, hostile, with_kernels
+from report_builder import CONVOLUTION, HOSTILE, a_report, emulated, hostile, with_graph, with_kernels
 from scripted_device import a_runnable_plan, run_scripted, scripted_device
 
 
@@ -51,6 +52,17 @@ def test_a_runs_tables_become_data_frames(run_folder: Path) -> None:
         assert table.to_pandas().shape == (len(table), len(table.columns))
     frame = run.operators().to_pandas()
     assert frame.groupby("experiment")["mean_ms"].sum()["on"] == pytest.approx(1.8)
+
+
+def test_a_runs_operators_are_grouped_by_kind_module_and_shape(tmp_path: Path) -> None:
+    view = ReportView(with_graph(tmp_path))
+    kinds = [row for row in view.rollup("kind") if row["experiment"] == "on"]
+    assert (kinds[0]["name"], kinds[0]["operators"], kinds[0]["macs"]) == ("3x3 convolution", 1, 452_984_832)
+    assert float(kinds[0]["gmac_per_s"] or 0) == pytest.approx(602, rel=0.01)
+    assert {row["name"] for row in view.rollup("module", depth=1)} == {"stem", "head", "up", "no module"}
+    assert len(view.rollup("shape")) > len(view.rollup())
+    with pytest.raises(UnknownNameError, match="layer"):
+        view.rollup("layer")
 
 
 def test_kernels_are_listed_where_they_were_sampled(tmp_path: Path, run_folder: Path) -> None:
@@ -105,8 +117,9 @@ def test_a_notebook_shows_the_summary_of_the_report(run_folder: Path) -> None:
         (
             "operators",
             "experiment threads identity name module_path category subcategory delegated kernels count mean_ms "
-            "median_ms share",
+            "median_ms share kind input_shape weight_shape output_shape macs minimal_bytes gmac_per_s",
         ),
+        ("rollup", "experiment threads by name operators mean_ms share macs gmac_per_s"),
         (
             "kernels",
             "experiment threads identity operator category data_type delegated selected_type kernel instruction_class "

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 import etprof
+from delegate_traces import MS, a_vulkan_inference
+from etdump_builder import Allocation, Block, build_etdump
 from report_builder import CONVOLUTION, a_trace
 from scripted_device import a_runnable_plan
 
@@ -67,3 +69,16 @@ def test_a_users_rules_decide_the_categories(etdump: Path, tmp_path: Path) -> No
     rules = tmp_path / "rules.json"
     rules.write_text('{"rules": [{"pattern": "^Convolution", "category": "GEMM", "subcategory": "mine"}]}')
     assert etprof.read_trace(etdump, rules=rules).operators()[0]["subcategory"] == "mine"
+
+
+def test_events_in_no_sum_and_allocations_are_tables(tmp_path: Path) -> None:
+    inferences: list[Block] = [("Execute", [Allocation(1, 64), *a_vulkan_inference(100 * MS * run)]) for run in (1, 2)]
+    (tmp_path / "gpu.etdump").write_bytes(build_etdump(inferences, allocators=("method",)))
+    trace = etprof.read_trace(tmp_path / "gpu.etdump")
+    assert {(row["name"], row["reason"]) for row in trace.apart()} == {
+        ("ETVK_COMPUTE_GRAPH_EXECUTE", "stage"),
+        ("ETVK_EXECUTE", "stage"),
+    }
+    assert [(row["allocator"], row["bytes_per_inference"]) for row in trace.allocations()] == [("method", 64.0)]
+    by_name = {row["name"]: row for row in trace.operators()}
+    assert "dispatch_id" in str(by_name["add"]["metadata"])

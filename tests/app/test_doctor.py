@@ -1,6 +1,7 @@
 """What the doctor reports about a machine, and when it says no."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,16 @@ def test_every_part_of_the_work_has_its_line() -> None:
     assert {"Python", "torch", "executorch", "torchao", "C++ compiler", "CMake", "native runner", "CPU"} <= names
     assert {"threads", "frequency governor", "adb", "ssh", "emulator"} <= names
     assert any(name.startswith("CPU feature ") for name in names)
+
+
+def test_a_cmake_that_is_too_old_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "cmake"
+    program.write_text("#!/bin/sh\necho 'cmake version 3.25.1'\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(doctor, "cmake_path", lambda: str(program))
+    check = by_name()["CMake"]
+    assert (check.status, check.found) == (Status.WARNING, "3.25.1, but 3.28 or newer is needed")
+    assert check.advice == 'Run: pip install "cmake>=3.28" ninja'
 
 
 def with_version(monkeypatch: pytest.MonkeyPatch, package: str, version: str | None) -> Check:

@@ -10,10 +10,10 @@ from etprof.app.devices import DeviceRequest
 from etprof.app.gate import check_run, compare
 from etprof.app.profiling import RunOptions, run_on
 from etprof.core.errors import StoreError, UsageError
+from etprof.core.estimates import Verdict
 from etprof.core.layout import label_folders
 from etprof.core.plan import Experiment, Plan, Schedule, Variant, Warmup
 from etprof.core.regression import Outcome
-from etprof.core.report import Verdict
 from etprof.runner.toolchain import compiler_path
 from etprof.store.session_file import load_session, save_session
 from parts import need
@@ -80,7 +80,7 @@ def test_failed_blocks_fail_the_check_even_where_none_succeeded(good: Path, tmp_
     check = check_run(a_steady_run(tmp_path / "broken", on="refuse"), good, 0.05)
     assert check.outcome is Outcome.FAIL
     (failure,) = check.failures
-    assert "4 of 4 blocks of on_t1 failed" in failure
+    assert "2 of 2 blocks of on_t1 failed" in failure
     folder = a_steady_run(tmp_path / "ruined")
     session = load_session(folder)
     save_session(folder, replace(session, results=tuple(replace(r, error="no") for r in session.results)))

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from builders import a_result
+from builders import a_device_info
 from etprof.analysis.timing.speedup import estimate_speedup, log_ratios
-from etprof.app.measuring import find_disturbance, replay
+from etprof.app.measuring import replay
 from etprof.app.reporting import analyze
 from etprof.core.errors import StoreError, UsageError
+from etprof.core.findings import FindingKind
 from etprof.core.plan import TRACE, Experiment, Pair, Plan, Variant
-from etprof.core.run import CpuState, Job, Session
+from etprof.core.run import Job, Session
 from etprof.devices.local import LocalDevice
 from etprof.runner.stock import build_stock_flags, identify_runner
 from etprof.store.session_file import load_session
@@ -87,6 +88,16 @@ def test_a_bad_block_is_marked_with_its_reason_and_the_others_go_on(
     assert len(session.successful(ON)) == 1
 
 
+def test_a_plan_that_hides_what_the_device_lacks_ends_before_its_first_block(tmp_path: Path) -> None:
+    plan, witness = a_runnable_plan(tmp_path), Witness()
+    device = LocalDevice(scripted_device().command_for, a_device_info(features=("avx2",)))
+    with pytest.raises(UsageError, match="off hides avx512, and the CPU of this machine has none of it") as caught:
+        run_scripted(plan, device, witness)
+    assert "its baseline hides avx2" in caught.value.hint
+    assert witness.started == []
+    assert not plan.output_root.exists()
+
+
 def test_a_runner_that_hangs_is_stopped(tmp_path: Path) -> None:
     session = run(a_runnable_plan(tmp_path, off="hang", blocks=1, timeout_s=1.0))
     assert "timed out after 1 s" in session.results[0].error
@@ -144,6 +155,62 @@ def test_an_interrupted_run_keeps_its_blocks_validate_explains_it_and_resume_fin
     assert find_problems(plan.output_root) == []
 
 
+def test_a_variant_whose_first_two_blocks_fail_the_same_way_is_not_run_again(tmp_path: Path) -> None:
+    witness = Witness()
+    plan = a_runnable_plan(tmp_path, off="empty trace", blocks=5, max_blocks=8)
+    session = run_scripted(plan, witness=witness).session
+    assert [r.variant for r in session.results].count(OFF) == 2
+    assert len(session.successful(ON)) == 5, "the others go on, and no round is added for a pair that is gone"
+    assert session.given_up == (OFF,)
+    assert witness.heard == ["off, 1 thread is not run again: its first two blocks failed the same way (3)"]
+    kinds = {finding.kind: finding for finding in analyze(plan.output_root).report.findings}
+    assert "off, 1 thread was not run again" in kinds[FindingKind.GIVEN_UP].message
+    assert "--resume" in kinds[FindingKind.GIVEN_UP].advice
+    again = Witness()
+    run_scripted(plan, witness=again, resume=True)
+    assert again.started == ["off_t1#0", "off_t1#1"], "a resumed run tries it again"
+
+
+def test_a_run_in_which_every_variant_fails_ends_after_two_rounds(tmp_path: Path) -> None:
+    session = run(a_runnable_plan(tmp_path, off="crash", on="refuse", blocks=9))
+    assert len(session.results) == 4
+    assert session.stop_reason.startswith("no variant is left to run")
+
+
+def test_one_block_may_be_followed_by_rounds_that_are_added(tmp_path: Path) -> None:
+    session = run(a_runnable_plan(tmp_path, blocks=1, max_blocks=3))
+    assert len(session.successful(ON)) == 3
+
+
+def test_a_run_goes_on_with_the_same_runner_and_settings_only_and_keeps_its_notes(tmp_path: Path) -> None:
+    plan = a_runnable_plan(tmp_path, on="interrupt", blocks=2)
+    with pytest.raises(KeyboardInterrupt):
+        run_scripted(plan, runner_sha256={"runner": "a"}, prepared=("governor: performance",), notes=("set then",))
+    for identity, changed in (
+        ({"runner_sha256": {"runner": "b"}, "prepared": ("governor: performance",)}, "the runner changed"),
+        ({"runner_sha256": {"runner": "a"}}, "the settings of --prepare changed"),
+    ):
+        with pytest.raises(UsageError, match=changed):
+            run_scripted(plan, resume=True, **identity)
+    manifest = plan.output_root / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("interrupt", "well"))
+    calm = with_arguments(plan, "--behave", "well")
+    session = run_scripted(
+        calm, resume=True, runner_sha256={"runner": "a"}, prepared=("governor: performance",), notes=("set now",)
+    ).session
+    assert session.notes == ("set then", "set now")
+    assert load_session(plan.output_root).prepared == ("governor: performance",)
+
+
+def test_a_runner_that_an_experiment_names_must_be_the_same_when_the_run_is_resumed(tmp_path: Path) -> None:
+    plan = with_stock_runner(tmp_path)
+    run_scripted(plan, device_with_stock_runners())
+    runner = tmp_path / "executor_runner"
+    runner.write_text(runner.read_text() + "\n# another build\n")
+    with pytest.raises(UsageError, match="the runner of stock changed"):
+        run_scripted(plan, device_with_stock_runners(), resume=True)
+
+
 def test_rounds_are_added_until_the_interval_is_narrow_and_no_longer(tmp_path: Path) -> None:
     plan = a_runnable_plan(tmp_path, blocks=3, max_blocks=12, target_precision=0.02)
     # The first round is off by three percent; its weight falls with every round that follows.
@@ -158,6 +225,17 @@ def test_rounds_are_added_until_the_interval_is_narrow_and_no_longer(tmp_path: P
     assert at_the_end is not None
     assert (before.high - before.low) / 2 / before.value > 0.02, "a round earlier it was too wide"
     assert (at_the_end.high - at_the_end.low) / 2 / at_the_end.value <= 0.02
+
+
+def test_rounds_are_added_for_steps_between_thread_counts_too(tmp_path: Path) -> None:
+    """The pair is clear from the start; what a second thread gains is not."""
+    plan = a_runnable_plan(tmp_path, blocks=3, max_blocks=5)
+    plan = replace(plan, experiments=(plan.experiments[0], replace(plan.experiments[1], threads=(1, 2))))
+    wild = scripted_device(lambda job: 2.0 + job.block.index % 3 * (job.block.threads == 2))
+    session = run_scripted(plan, wild).session
+    assert plan.compared == ((OFF, ON),)
+    assert plan.thread_steps == ((ON, Variant("on", 2)),)
+    assert session.stop_reason == "all 5 planned rounds were run"
 
 
 def test_rounds_end_at_the_most_that_the_plan_allows(tmp_path: Path) -> None:
@@ -178,25 +256,9 @@ def test_a_disturbed_block_is_run_again_and_both_are_recorded(tmp_path: Path, mo
     witness = Witness()
     plan = a_runnable_plan(tmp_path, off="busy", blocks=1, retries=2)
     session = run_scripted(plan, witness=witness).session
-    assert witness.retried == ["the load average was 99.0 on 2 cores"] * 2
+    assert witness.retried == ["a thread waited for a core 50.0 % of the time"] * 2
     assert session.results[0].is_ok
-    assert session.results[0].retried == ("the load average was 99.0 on 2 cores; median 4.01 ms",) * 2
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        (CpuState((2_000_000,)), CpuState((2_000_000,)), ""),
-        (CpuState((2_000_000,)), CpuState((1_000_000,)), "frequency moved by 50.0 %"),
-        (CpuState(temperature_c=97.0), CpuState(), "hotter than 95 C"),
-        (CpuState(load_average=3.5), CpuState(), "load average was 3.5"),
-        (CpuState(load_average=2.5), CpuState(), ""),
-    ],
-)
-def test_disturbances_are_read_from_the_cpu_state(before: CpuState, after: CpuState, said: str) -> None:
-    found = find_disturbance(a_result(cpu_before=before, cpu_after=after), cpu_count=2)
-    assert said in found
-    assert bool(found) == bool(said)
+    assert session.results[0].retried == ("a thread waited for a core 50.0 % of the time; median 4.01 ms",) * 2
 
 
 def test_trace_mode_times_nothing_and_keeps_the_samples(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +16,11 @@ from etprof.app.plans import (
     build_profile_plan,
     build_profile_schedule,
     read_plan,
+    refuse_absent_features,
     select_experiments,
 )
-from etprof.core.errors import UsageError
-from etprof.core.plan import TIMING, TRACE, Pair, Schedule
+from etprof.core.errors import UnknownNameError, UsageError
+from etprof.core.plan import TIMING, TRACE, Pair, Plan, Schedule
 from etprof.core.run import DeviceInfo
 from etprof.devices.emulated import EmulatedDevice
 from etprof.devices.local import LocalDevice
@@ -34,6 +36,16 @@ def local(*features: str) -> LocalDevice:
     return LocalDevice(lambda _: [], a_device_info(features=features))
 
 
+def test_thread_counts_are_those_given_or_those_that_fit_the_device() -> None:
+    model, phone = Path("m.pte"), LocalDevice(lambda _: [], a_device_info(cpu_count=6, performance_cores=3))
+    for asked, counts in (((1,), (1,)), ((1, 4), (1, 4)), ((), (1, 2, 3, 4, 6))):
+        plan = build_profile_plan(model, phone, threads=asked)
+        assert [e.threads for e in plan.experiments] == [counts, counts]
+        assert [(one.threads, other.threads) for one, other in plan.compared] == [(n, n) for n in counts]
+        assert len(plan.thread_steps) == 2 * (len(counts) - 1)
+    assert build_profile_plan(model, emulated(), threads=()).experiments[0].threads == (1,)
+
+
 def test_a_profile_compares_the_best_extension_of_the_devices_cpu_hidden_and_shown() -> None:
     plan = build_profile_plan(Path("out_toy_cnn/artifacts/toy.pte"), local("avx2", "avx512f"))
     assert [(e.name, e.hide_isa) for e in plan.experiments] == [
@@ -41,7 +53,7 @@ def test_a_profile_compares_the_best_extension_of_the_devices_cpu_hidden_and_sho
         ("linux_avx512_on", ()),
     ]
     assert plan.pairs == (Pair(baseline="linux_avx512_off", candidate="linux_avx512_on"),)
-    assert plan.output_root == Path("out_toy_cnn/runs/linux")
+    assert plan.output_root == Path("out_toy_cnn/runs/linux_toy")
     assert plan.schedule == PROFILE_SCHEDULE
     older = build_profile_plan(Path("toy.pte"), local("avx2"), output_root=Path("here"))
     assert [e.name for e in older.experiments] == ["linux_avx2_off", "linux_avx2_on"]
@@ -50,7 +62,7 @@ def test_a_profile_compares_the_best_extension_of_the_devices_cpu_hidden_and_sho
 
 def test_a_profile_is_short_where_times_mean_nothing() -> None:
     plan = build_profile_plan(Path("out_toy_cnn/artifacts/toy.pte"), emulated(), schedule=Schedule(max_blocks=20))
-    assert plan.output_root == Path("out_toy_cnn/runs/emulated")
+    assert plan.output_root == Path("out_toy_cnn/runs/emulated_toy")
     assert [(e.name, "sme2" in e.hide_isa) for e in plan.experiments] == [
         ("emulated_sme2_off", True),
         ("emulated_sme2_on", False),
@@ -105,7 +117,7 @@ def test_a_kernel_plan_only_traces_and_says_how_long_to_sample() -> None:
     plan = build_kernel_plan(
         Path("out_toy_cnn/artifacts/toy.pte"), local("avx2"), output_root=None, threads=4, blocks=3, seconds=1.5
     )
-    assert plan.output_root == Path("out_toy_cnn/runs/linux_kernels")
+    assert plan.output_root == Path("out_toy_cnn/runs/linux_toy_kernels")
     assert {e.mode for e in plan.experiments} == {TRACE}
     assert {(e.threads, e.extra_args) for e in plan.experiments} == {((4,), ("--sample_ms", "1500"))}
     assert (plan.schedule.blocks, plan.schedule.max_blocks, plan.pairs) == (3, 3, ())
@@ -130,3 +142,58 @@ def test_a_plan_file_is_read_with_what_was_asked_for_besides(tmp_path: Path) -> 
     assert read_plan(content) == read_plan(path)
     assert read_plan(plan) == plan
     assert read_plan(plan, output_root=Path("elsewhere")) == replace(plan, output_root=Path("elsewhere"))
+
+
+M3 = ("atomics", "bf16", "i8mm", "dot", "fp16arith", "fhm")
+
+
+def hiding(*names: str, **changes: Any) -> Plan:
+    off, on = a_plan().experiments
+    return replace(a_plan(), experiments=(replace(off, hide_isa=names, **changes), on))
+
+
+@pytest.mark.parametrize("template", ["mac", "android"])
+def test_a_shipped_template_on_a_cpu_without_sme2_is_refused_with_the_plan_that_fits(template: str) -> None:
+    folder = Path(__file__).parents[2] / "model_profiling" / "configs" / "templates"
+    content = json.loads((folder / f"{template}_template.json").read_text(encoding="utf-8"))
+    plan = read_plan({**content, "model": "toy.pte"})
+    with pytest.raises(UsageError) as caught:
+        refuse_absent_features(plan, a_device_info(architecture="arm64", features=M3))
+    assert caught.value.message == (f"{template}_sme2_off hides sme, sme2, and the CPU of this machine has none of it.")
+    assert caught.value.hint == (
+        "It has i8mm, bf16, dot, fp16arith, matrix. `etprof profile toy.pte` makes the plan that fits this CPU: "
+        "its baseline hides i8mm, dot."
+    )
+    refuse_absent_features(plan, a_device_info(architecture="arm64", features=(*M3, "sme", "sme2")))
+
+
+def test_a_cpu_with_nothing_to_hide_gets_a_way_out() -> None:
+    with pytest.raises(UsageError, match="has none of it") as caught:
+        refuse_absent_features(hiding("sme2"), a_device_info(architecture="arm64", features=("aes",)))
+    assert "one experiment" in caught.value.hint
+
+
+def test_a_feature_of_another_architecture_is_refused_with_the_right_ones() -> None:
+    with pytest.raises(UnknownNameError, match="feature group to hide on arm64 called 'avx512'") as caught:
+        refuse_absent_features(hiding("avx512"), a_device_info(architecture="arm64", features=M3))
+    assert "i8mm" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("plan", "features"),
+    [
+        # One of two is enough: a CPU with AVX-512 need not have AMX.
+        (hiding("avx512", "amx"), ("avx2", "avx512f")),
+        # A system that reports nothing proves nothing.
+        (hiding("avx512"), ()),
+        # A launcher may be an emulator of another CPU.
+        (hiding("avx512", launcher=("qemu-x86_64",)), ("avx2",)),
+    ],
+)
+def test_what_can_be_hidden_or_is_not_known_is_left_to_the_runner(plan: Plan, features: tuple[str, ...]) -> None:
+    refuse_absent_features(plan, a_device_info(features=features))
+
+
+def test_what_an_old_kernel_does_not_report_is_left_to_the_runner() -> None:
+    """cpuinfo knows some cores to have dot products where the kernel is too old to say so."""
+    refuse_absent_features(hiding("dot"), a_device_info(architecture="arm64", features=("aes",)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from etprof.app.reporting import analyze
-from etprof.core.report import Verdict
+from etprof.core.estimates import Verdict
 from etprof.core.run import Job
 from etprof.devices.recorded import RecordedDevice
 from scripted_device import a_runnable_plan, run_scripted, scripted_device

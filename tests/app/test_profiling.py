@@ -14,8 +14,9 @@ from etprof.app.profiling import RunOptions, profile, run_on, sample_kernels
 from etprof.app.reporting import analyze
 from etprof.app.runs import MeasuredRun
 from etprof.core.errors import UsageError
+from etprof.core.estimates import Verdict
 from etprof.core.plan import Experiment, Plan, Schedule
-from etprof.core.report import Executed, Verdict
+from etprof.core.report import Executed
 from etprof.core.run import Session
 from etprof.runner.build import ensure_runner
 from etprof.runner.cpu_features import present_features

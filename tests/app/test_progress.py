@@ -35,6 +35,13 @@ def test_rounds_that_are_added_raise_the_total() -> None:
     assert told[-1][:2] == (5, 5)
 
 
+def test_blocks_of_a_variant_that_is_left_out_are_not_counted() -> None:
+    counter, told = a_counter()
+    counter.variant_left_out("off is not run again", 1)
+    counter.told("a note")
+    assert told == [(0, 3, "off is not run again"), (0, 3, "a note")]
+
+
 def test_a_block_that_fails_or_is_tried_again_says_why() -> None:
     counter, told = a_counter()
     counter.block_retried(Block(a_plan().experiment("on"), 1, 0), "the machine was busy")

@@ -9,6 +9,7 @@ import pytest
 
 from etprof.export.graph_file import save_graph
 from etprof.store.session_file import load_session, save_session
+from program_builder import build_program
 from read_counter import count_reads
 from trace_builder import recorded_graph
 
@@ -30,7 +31,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     """A folder with a plan, a model with its graph, and a run that sampled too; and what was read to make the run."""
     folder = tmp_path_factory.mktemp("prepared")
     (folder / "plan.json").write_text(json.dumps(PLAN))
-    (folder / "model.pte").write_bytes(b"model")
+    (folder / "model.pte").write_bytes(build_program())
     (folder / "input_0.bin").write_bytes(b"input")
     save_graph(folder / "model.graph.json", recorded_graph("small_cnn"))
     return folder, count_reads(folder, "run", "plan.json", "--device", "scripted", "--kernels")

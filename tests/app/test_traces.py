@@ -8,8 +8,8 @@ import pytest
 
 from builders import a_device_info, a_plan, a_session
 from etprof.app.trace_tables import write_timelines
-from etprof.app.traces import read_traces
-from etprof.core.errors import StoreError, UsageError
+from etprof.app.traces import read_compared, read_traces
+from etprof.core.errors import UsageError
 from etprof.core.operators import OperatorId
 from etprof.core.units import NO_TIMES
 from etprof.store.session_file import save_session
@@ -57,7 +57,7 @@ def test_operators_lead_to_the_nodes_of_the_models_graph(tmp_path: Path) -> None
     found = read_traces([SMALL_CNN], graph=GRAPH)
     assert found.nodes[OperatorId("d0.1")].type == "XNNConv2d"
     assert read_traces([SMALL_CNN]).nodes == {}
-    with pytest.raises(StoreError, match="cannot be read"):
+    with pytest.raises(UsageError, match="There is no graph"):
         read_traces([SMALL_CNN], graph=tmp_path / "none.json")
 
 
@@ -67,6 +67,52 @@ def test_two_thread_counts_in_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="traces of 1 and 4 threads") as caught:
         read_traces([tmp_path])
     assert "*_t1*.etdump" in caught.value.hint
+
+
+def place(folder: Path, *names: str) -> list[Path]:
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).write_bytes(SMALL_CNN.read_bytes())
+    return [folder / name for name in names]
+
+
+def test_files_of_several_variants_are_named_and_refused(tmp_path: Path) -> None:
+    on = place(tmp_path / "on", "on_t1.etdump", "on_t1_b2.etdump", "on_t2.etdump")
+    off = place(tmp_path / "off", "off_t1.etdump")
+    assert len(read_traces(on[:2]).paths) == 2
+    for mixed, named in (([*on[:2], *off], "on_t1 and off_t1"), (on, "on_t1 and on_t2")):
+        with pytest.raises(UsageError, match=f"not of one variant: {named}.") as caught:
+            read_traces(mixed)
+        assert caught.value.exit_code == 2
+    elsewhere = place(tmp_path / "elsewhere", "on_t1.etdump")
+    with pytest.raises(UsageError, match=r"on/on_t1 and .*elsewhere/on_t1\."):
+        read_traces([on[0], *elsewhere])
+
+
+def test_files_with_names_of_their_own_are_pooled_as_a_folder_only(tmp_path: Path) -> None:
+    files = place(tmp_path / "mine", "morning.etdump", "evening.etdump")
+    assert len(read_traces([tmp_path / "mine"]).paths) == 2
+    with pytest.raises(UsageError, match="not of one variant: morning and evening"):
+        read_traces(files)
+
+
+def test_the_same_inferences_are_not_counted_twice(tmp_path: Path) -> None:
+    (trace,) = place(tmp_path, "on_t1.etdump")
+    every, first = write_timelines(tmp_path, "on_t1", [recorded("small_cnn")])
+    for both in ([trace, every], [every, first]):
+        with pytest.raises(UsageError, match="hold the same inferences"):
+            read_traces(both)
+
+
+def test_a_shells_pattern_behind_compare_means_the_baseline(tmp_path: Path) -> None:
+    on = place(tmp_path / "on", "on_t1.etdump", "on_t1_b2.etdump")
+    off = place(tmp_path / "off", "off_t1.etdump", "off_t1_b2.etdump", "off_t1_b3.etdump")
+    candidate, baseline = read_compared([*on, *off[1:]], off[:1])
+    assert (set(candidate.paths), set(baseline.paths)) == (set(on), set(off))
+    candidate, baseline = read_compared(on[:1], on[1:])
+    assert (candidate.paths, baseline.paths) == ((on[0],), (on[1],)), "two blocks of one variant"
+    with pytest.raises(UsageError, match="not of one variant"):
+        read_compared([*on, *place(tmp_path / "off2", "off_t2.etdump")], off[:1])
 
 
 def test_no_trace_at_all_is_refused(tmp_path: Path) -> None:

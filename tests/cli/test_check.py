@@ -24,6 +24,8 @@ def test_the_exit_code_is_0_1_or_3_and_the_summary_says_so(tmp_path: Path, capsy
         assert capsys.readouterr().out == text
     assert main(["check", str(slower), "--against", str(good), "--tolerance", "25"]) == 0
     assert "25.0 %" in capsys.readouterr().out
+    assert main(["check", str(same), "--against", str(good), "--output-tolerance", "0.5"]) == 0
+    assert "outputs may differ by 0.5 of the largest value" in capsys.readouterr().out
 
 
 def test_an_emulated_run_is_inconclusive_and_shows_no_time(emulated_dir: Path, tmp_path: Path, capsys: Capture) -> None:

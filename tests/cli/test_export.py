@@ -117,6 +117,11 @@ def test_all_exports_a_matrix_and_one_failure_does_not_stop_the_rest(models: Pat
 
 @pytest.mark.usefixtures("libraries")
 def test_all_takes_the_models_of_the_folder_that_are_ready(models: Path, out: Path, capfd: Capture) -> None:
+    (models / "broken").mkdir()
+    (models / "broken" / "model.py").write_text("raise ValueError('no such luck')")
     wanted = ["--dtypes", "fp32", "--schemes", "none", "--outdir", str(out)]
     assert main(["export", "--all", "--models-dir", str(models), *wanted]) == 0
-    assert "1 exported, 0 failed" in capfd.readouterr().out
+    said = capfd.readouterr()
+    assert "1 exported, 0 failed, 1 model left out\nexport ok" in said.out
+    assert "broken left out: " in said.out
+    assert "[1/1] tiny_xnnpack_fp32: exported, " in said.err

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from builders import an_export_meta
-from etprof.cli.export_tables import artifact_facts, matrix_lines, matrix_table, reason_lines
+from etprof.cli.export_tables import artifact_facts, describe_cell, matrix_lines, matrix_table, reason_lines
 from etprof.core.errors import EtprofError, ExportError
 from etprof.core.model import Artifact, Delegation, LeftOperator, Numerics, Weights
 from etprof.export.request import ExportRequest, Quantization
@@ -59,5 +59,13 @@ def test_paths_and_reasons_are_whole() -> None:
     precision = f"{REQUESTS[1].precision} {Quantization().label}"
     assert list(matrix_lines(REQUESTS, RESULTS)) == [
         str(ARTIFACT.pte),
+        "  not delegated: 3 aten.gelu.default",
         f"a_model_of_a_longer_name, {precision}: {RESULTS[1]}",
+    ]
+
+
+def test_a_cell_is_told_in_a_line_when_it_ends() -> None:
+    assert [describe_cell(result) for result in RESULTS] == [
+        "exported, 1 B, 107.2 dB (floor 50 dB)",
+        f"failed: {RESULTS[1]}",
     ]

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from etprof.cli.kernel_tables import evidence_lines, evidence_tables, reason_lines
+from etprof.core.estimates import Interval
 from etprof.core.operators import OperatorId
-from etprof.core.report import Executed, Interval, KernelEvidence
+from etprof.core.report import Executed, KernelEvidence
 from etprof.core.rows import KernelUse
 from etprof.reports.text_table import render_table
 from evidence_builder import an_evidence, sampled_operator
@@ -72,7 +73,7 @@ def test_a_name_that_comes_twice_is_told_apart() -> None:
 def test_the_levels_of_evidence_are_kept_apart() -> None:
     text = "\n".join(evidence_lines(EVIDENCE))
     assert "on, 1 thread: SME2 executed: yes." in text
-    assert "SME2 was shown; compiled in: 1 kernels by name" in text
+    assert "SME2 was shown to the kernels; compiled in: 1 kernels by name" in text
     assert "selected by a packed type: 3 of 3 operators; executed: 2 of 3" in text
     assert "compiled in: not known" in "\n".join(evidence_lines(replace(EVIDENCE, compiled_in=None)))
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,11 +125,21 @@ def test_a_wrong_command_exits_2_with_the_nearest_and_without_a_traceback() -> N
     ("arguments", "code", "said"),
     [
         (("run",), 2, "A run needs a plan"),
-        (("run", "--config", "none.json"), 1, "There is no file none.json"),
-        (("run", "none.json"), 1, "There is no file none.json"),
+        (("run", "--config", "none.json"), 2, "There is no plan none.json"),
+        (("run", "none.json"), 2, "There is no plan none.json"),
         (("run", "a.json", "--config", "b.json"), 2, "Give one plan: a.json or b.json."),
         (("run", "--device", "moon"), 2, "There is no device 'moon'"),
-        (("run", "--device", "recorded:none", "--output-root", "x"), 1, "none/manifest.json"),
+        (("run", "--device", "recorded:none", "--output-root", "x"), 2, "There is no folder none"),
+        (("compare", "none", "."), 2, "There is no folder none"),
+        (("report", "none", "."), 2, "There is no folder none"),
+        (("check", ".", "--against", "none"), 2, "There is no folder none"),
+        (("trace", "operators", "none.etdump"), 2, "There is no trace none.etdump"),
+        (("trace", "operators", str(RECORDED["small_cnn"]), "--graph", "none"), 2, "There is no graph none"),
+        (("trace", "operators", str(RECORDED["small_cnn"]), "--rules", "none"), 2, "There is no rules file none"),
+        (("kernels", "import", "none"), 2, "There is no recording none"),
+        (("kernels", "log", "--xnntrace", "none", "--out", "x.csv"), 2, "There is no log none"),
+        (("kernels", "view", "--on", "none", "--off", "none", "--out", "x.csv"), 2, "There is no table none"),
+        (("export", "toy_cnn", "--checkpoint", "none"), 2, "There is no checkpoint none"),
         (("run", "--force", "--resume"), 2, "--force and --resume are mutually exclusive."),
         (("profile", "none.pte"), 2, "There is no model none.pte"),
         (("profile", "none.pte", "--budget", "soon"), 2, "'soon' is not a duration."),
@@ -151,3 +162,13 @@ def test_a_pipe_that_closes_early_is_no_error() -> None:
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("mobilenet_v3: ")
     assert done.stderr == ""
+
+
+def test_a_current_folder_that_is_gone_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert main(["validate", "x"]) == 1
+    assert capsys.readouterr().err.startswith("error: The current folder does not exist any more.")

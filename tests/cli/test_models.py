@@ -7,6 +7,7 @@ import pytest
 from conftest import run_etprof
 from etprof.cli.main import main
 from etprof.export import dependencies
+from program_builder import Method, Tensor, build_program
 
 Capture = pytest.CaptureFixture[str]
 
@@ -76,3 +77,15 @@ def test_a_new_model_is_written_and_listed(tmp_path: Path) -> None:
     assert f"etprof export my_net --models-dir {tmp_path}" in said
     assert "my_net" in rows_of(run_etprof("models", "list", "--models-dir", str(tmp_path)))
     assert "exists already" in run_etprof("models", "new", "my_net", "--models-dir", str(tmp_path), expect=2)
+
+
+def test_a_program_shows_its_methods_and_what_they_take_give_and_remember(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "model.pte"
+    remembers = Method("encode", (Tensor((1,), name="count"), Tensor((5,)), Tensor((2,))), inputs=(1,), outputs=(2,))
+    path.write_bytes(build_program(remembers, Method("decode")))
+    assert main(["models", "show", str(path)]) == 0
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        ["method", "encode"], ["inputs", "uint8 [5]"], ["outputs", "uint8 [2]"], ["state", "count, uint8 [1]"],
+        ["method", "decode"], ["inputs", "uint8 [5]"], ["outputs", "uint8 [2]"], ["state", "none"],
+    ]  # fmt: skip

@@ -17,6 +17,13 @@ def test_one_folder_is_wanted_as_an_argument_or_as_an_option(tmp_path: Path) -> 
         one_run_dir(tmp_path / "none")
 
 
+def test_a_trace_in_place_of_a_run_is_told_who_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "on_t1.etdump").touch()
+    with pytest.raises(UsageError, match="is a file; a run is a folder") as refused:
+        one_run_dir(tmp_path / "on_t1.etdump")
+    assert refused.value.hint == f"A single trace is read with: etprof trace operators {tmp_path / 'on_t1.etdump'}"
+
+
 def test_a_remote_device_is_an_android_device(capsys: pytest.CaptureFixture[str]) -> None:
     request = build_request("local", "10.0.0.2:5555", folder="/data/x", keep=True, verbose=True)
     assert (request.kind, request.place) == ("android", "10.0.0.2:5555")

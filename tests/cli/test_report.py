@@ -56,6 +56,17 @@ def test_the_console_format_prints_and_writes_nothing(run_dir: Path, capsys: Cap
     assert files_in(run_dir) == before
 
 
+def test_groups_of_operators_are_printed_and_nothing_is_written(run_dir: Path, capsys: Capture) -> None:
+    before = files_in(run_dir)
+    assert main(["report", str(run_dir), "--by", "kind"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Operators by kind (traced, per inference); baseline: off, candidate: on")
+    assert "layer kind" in said
+    assert files_in(run_dir) == before
+    assert main(["report", str(run_dir), "--by", "layer"]) == 2
+    assert "Known: kind, module, shape." in capsys.readouterr().err
+
+
 def test_the_analysis_is_files_and_a_summary_on_the_console(run_dir: Path, capsys: Capture) -> None:
     line = ["report", str(run_dir), "--format", "json,tables,statistics,console"]
     assert main(line) == 0

@@ -53,10 +53,17 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(tmp_path: Path, capsys
     text = capsys.readouterr().out
     assert "round 2: on_t1, off_t1\n" in text
     assert "then up to 3 more rounds" in text
-    assert "compare: on against off\n" in text
+    assert "compare: on, 1 thread against off, 1 thread\n" in text
     assert main(["run", str(config), "--dry-run", "--only", "on", "--kernels"]) == 0
     assert "round 1: on_t1, on_kernels_t1\n" in capsys.readouterr().out
     assert not (tmp_path / "run").exists()
+
+
+def test_a_dry_run_names_the_thread_counts_that_are_compared(tmp_path: Path, capsys: Capture) -> None:
+    experiments = [{"name": "one", "threads": 1}, {"name": "two", "threads": 2}]
+    config = write_plan(tmp_path, model="m.pte", experiments=experiments)
+    assert main(["run", "--config", str(config), "--dry-run"]) == 0
+    assert "compare: two, 2 threads against one, 1 thread\n" in capsys.readouterr().out
 
 
 def test_analysis_only_runs_nothing(run_dir: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from etdump_builder import Event, build_etdump
+from delegate_traces import MS, a_qnn_inference
+from etdump_builder import Allocation, Block, Event, build_etdump
 from etprof.cli.main import main
 from etprof.core.units import NO_TIMES
 from trace_builder import RECORDED
@@ -50,8 +51,22 @@ def test_timeline_of_a_folder_is_one_timeline(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_when_one_of_the_traces_is_bad(tmp_path: Path) -> None:
-    assert main(["trace", "timeline", CNN, GRAPH, "--output-dir", str(tmp_path)]) == 1
-    assert list(tmp_path.iterdir()) == []
+    traces = [tmp_path / "x_t1.etdump", tmp_path / "x_t1_b2.etdump"]
+    for path, content in zip(traces, (Path(CNN).read_bytes(), b"no trace"), strict=True):
+        path.write_bytes(content)
+    assert main(["trace", "timeline", *map(str, traces), "--output-dir", str(tmp_path / "out")]) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_traces_of_two_variants_are_refused_by_name(tmp_path: Path, capsys: Capture) -> None:
+    """The pattern of the documents, `runs/*/*_timeline.csv`, takes in every variant."""
+    for name in ("on", "off"):
+        (tmp_path / f"{name}_t1.etdump").write_bytes(Path(CNN).read_bytes())
+    files = [str(path) for path in sorted(tmp_path.glob("*.etdump"))]
+    for command in PRINTING:
+        assert main(["trace", command, *files]) == 2
+        assert "not of one variant: off_t1 and on_t1." in capsys.readouterr().err
+    assert main(["trace", "operators", files[1], "--compare", files[0]]) == 0
 
 
 def test_operators_are_shown_with_their_modules(capsys: Capture) -> None:
@@ -195,10 +210,10 @@ def test_a_folder_of_two_thread_counts_is_refused(tmp_path: Path, capsys: Captur
     ("arguments", "code", "message"),
     [
         ([], 2, "No trace was named"),
-        (["absent.etdump"], 1, "There is no trace at absent.etdump"),
+        (["absent.etdump"], 2, "There is no trace absent.etdump"),
         ([str(Path(CNN).parent)], 0, ""),
         ([GRAPH], 1, "is not an ETDump"),
-        ([CNN, "--rules", "absent.json"], 2, "cannot be read"),
+        ([CNN, "--rules", "absent.json"], 2, "There is no rules file absent.json"),
     ],
     ids=["nothing", "absent", "folder", "foreign", "rules"],
 )
@@ -270,3 +285,48 @@ def test_what_is_about_times_alone_is_refused_for_an_emulated_run(
 def test_a_real_trace_is_not_compared_with_an_emulated_one(emulated_dir: Path, capsys: Capture) -> None:
     assert main(["trace", "operators", CNN, "--compare", str(emulated_dir / "off")]) == 2
     assert NO_TIMES in capsys.readouterr().err
+
+
+def test_operators_are_shown_in_groups(capsys: Capture) -> None:
+    trace = str(RECORDED["small_cnn"])
+    assert main(["trace", "operators", trace, "--graph", GRAPH, "--by", "kind"]) == 0
+    said = capsys.readouterr()
+    assert re.search(r"depthwise 3x3 +\d", said.out)
+    assert "GMAC/s" in said.out
+    assert main(["trace", "operators", trace, "--by", "module"]) == 0
+    assert "need --graph" in capsys.readouterr().err
+    assert main(["trace", "operators", trace, "--graph", GRAPH, "--by", "shape", "--csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "by,name,operators,mean_ms,share,macs,gmac_per_s"
+    assert main(["trace", "operators", trace, "--graph", GRAPH, "--by", "kind", "--compare", trace, "--json"]) == 0
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert {group["speedup"] for group in groups} <= {1.0, None}
+    assert main(["trace", "operators", trace, "--by", "kind", "--output-dir", "x"]) == 2
+
+
+def write_delegates(path: Path) -> Path:
+    """Events on another clock, and allocations."""
+    starts = (100 * MS, 200 * MS, 300 * MS)
+    inferences: list[Block] = [("Execute", [Allocation(1, 2048), *a_qnn_inference(start)]) for start in starts]
+    path.write_bytes(build_etdump(inferences, allocators=("planned memory",)))
+    return path
+
+
+def test_what_is_in_no_sum_is_shown_without_a_time_and_noted(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["trace", "operators", str(write_delegates(tmp_path / "qnn.etdump"))]) == 0
+    out, error = capsys.readouterr()
+    assert "on a clock that does not fit their delegate call" in error
+    (line,) = (line for line in out.splitlines() if line.startswith("aten_op_0:OpId_0"))
+    assert line.split()[-5:] == ["d0.0", "other", "clock", "1,200,000", "ticks"]
+    assert "Undivided delegate time" in out
+    assert re.search(r"planned memory +2\.0 KiB +1 ", out)
+
+
+def test_json_has_events_in_no_sum_and_allocations(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["trace", "operators", str(write_delegates(tmp_path / "qnn.etdump")), "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert [(row["mean_ms"], row["mean_ticks"]) for row in content["apart"]] == [
+        (None, 1_200_000.0), (None, 700_000.0), (None, 400_000.0),
+    ]  # fmt: skip
+    assert content["allocations"][0]["bytes_per_inference"] == 2048
+    assert content["operators"] == []
+    assert content["accounting"]["undivided_ns"] > 0

@@ -21,7 +21,7 @@ IDS = [f"{architecture} {extension.label}" for architecture, extension in EVERY]
 
 @pytest.mark.parametrize(("architecture", "extension"), EVERY, ids=IDS)
 def test_hiding_an_extension_hides_its_feature(architecture: str, extension: Extension) -> None:
-    assert extension.feature in features_to_hide(architecture, extension.hide_isa)
+    assert extension.is_among(features_to_hide(architecture, extension.hide_isa))
 
 
 @pytest.mark.parametrize(("architecture", "extension"), EVERY, ids=IDS)
@@ -70,17 +70,62 @@ def test_a_cpu_without_one_gets_a_way_out(architecture: str, features: tuple[str
         (("sme", "sme2"), (), "SME2", True),
         (("sme",), (), "SME", True),
         (("sme",), ("sme2", "sme"), "SME2", False),
-        (("sme", "sme2", "i8mm"), ("i8mm",), "SME2", True),
-        (("i8mm", "dot"), (), "SME2", True),
-        ((), (), "SME2", True),
+        (("sme", "sme2", "i8mm"), ("i8mm",), "i8mm", False),
+        (("i8mm", "dot"), ("i8mm", "dot"), "i8mm and dot product", False),
+        (("i8mm", "dot"), ("dot",), "dot product", False),
+        (("i8mm", "dot"), (), "i8mm and dot product", True),
+        (("dot", "fp16arith"), ("fp16arith", "fhm"), "fp16 arithmetic", False),
+        (("dot", "bf16", "i8mm"), ("bf16",), "bf16", False),
+        (("sve", "sve2", "i8mm", "dot"), ("sve", "sve2"), "SVE", False),
+        (("sve", "sve2", "i8mm", "dot"), ("sve2",), "i8mm and dot product", True),
+        (("sme", "sme2", "i8mm", "bf16"), ("sme", "sme2", "i8mm", "bf16"), "SME2, i8mm and bf16", False),
+        (("i8mm", "bf16", "dot"), ("i8mm", "bf16"), "i8mm and bf16", False),
+        (("aes", "crc32"), (), "NEON", True),
+        ((), (), "SME2", None),
     ],
 )
 def test_evidence_is_about_what_was_hidden_or_else_about_what_was_seen(
-    seen: tuple[str, ...], hidden: tuple[str, ...], label: str, shown: bool
+    seen: tuple[str, ...], hidden: tuple[str, ...], label: str, shown: bool | None
 ) -> None:
     extension, is_shown = find_extension(ARM64, seen, hidden)
     assert (extension.label, is_shown) == (label, shown)
     assert extension.classes
+
+
+@pytest.mark.parametrize(
+    ("seen", "hidden", "label", "shown"),
+    [
+        (("avx2", "avx512f", "amx_tile"), ("avx512f", "amx_tile"), "AVX-512 and AMX", False),
+        (("avx2", "avx512f", "amx_tile"), ("amx_tile",), "AMX", False),
+        (("avx2", "avx512f", "amx_tile"), (), "AVX-512 and AMX", True),
+        (("avx2", "avx512f"), ("avx2", "avx512f"), "AVX-512", False),
+        (("avx2", "avx512f"), ("avx512vnni",), "AVX-512", True),
+        (("avx2",), ("avx2",), "AVX2", False),
+        (("sse4_1",), (), "SSE", True),
+    ],
+)
+def test_evidence_on_x86_is_about_the_best_that_was_hidden(
+    seen: tuple[str, ...], hidden: tuple[str, ...], label: str, shown: bool
+) -> None:
+    extension, is_shown = find_extension(X86_64, seen, hidden)
+    assert (extension.label, is_shown) == (label, shown)
+
+
+@pytest.mark.parametrize("seen", [("i8mm", "dot", "sve", "bf16", "fp16arith"), ("dot",), ("aes",)])
+@pytest.mark.parametrize("hidden", [(), ("dot",), ("i8mm", "dot"), ("fp16arith",), ("sve",)])
+def test_nothing_speaks_of_sme_on_a_cpu_that_does_not_have_it(seen: tuple[str, ...], hidden: tuple[str, ...]) -> None:
+    present = tuple(set(hidden) & set(seen))
+    extension, _ = find_extension(ARM64, seen, present, [("sme", "sme2"), present])
+    assert "SME" not in extension.label
+    assert "SME" not in extension.classes
+
+
+def test_a_variant_that_hides_nothing_is_evidence_of_what_the_others_hid() -> None:
+    seen = ("sme", "sme2", "i8mm", "dot")
+    assert find_extension(ARM64, seen, (), [(), ("i8mm",)])[0].label == "i8mm"
+    several = [("dot",), ("sme", "sme2"), ("i8mm", "dot")]
+    assert find_extension(ARM64, seen, (), several)[0].label == "SME2"
+    assert find_extension(ARM64, seen, ("dot",), several) == (EXTENSIONS[ARM64][3], False)
 
 
 def test_features_to_hide_are_those_of_all_groups_that_were_named() -> None:

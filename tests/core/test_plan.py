@@ -39,6 +39,17 @@ def test_pairs_are_compared_at_the_thread_counts_that_both_sides_have() -> None:
     )
 
 
+def test_sides_with_one_thread_count_each_are_compared_and_a_pair_may_name_them() -> None:
+    experiments = (Experiment("one", threads=(1,)), Experiment("two", threads=(2,)), Experiment("both", threads=(1, 2)))
+    pairs = (Pair("one", "two"), Pair("both", "both", 1, 2), Pair("both", "two", baseline_threads=1))
+    plan = replace(a_plan(), experiments=experiments, pairs=pairs)
+    assert plan.compared == (
+        (Variant("one", 1), Variant("two", 2)),
+        (Variant("both", 1), Variant("both", 2)),
+        (Variant("both", 1), Variant("two", 2)),
+    )
+
+
 def test_an_experiment_is_found_by_its_name() -> None:
     assert a_plan().experiment("off").hide_isa == ("avx512",)
     with pytest.raises(KeyError):

@@ -16,7 +16,7 @@ def test_the_whole_is_as_bad_as_its_worst_part(outcomes: list[Outcome]) -> None:
 def test_failures_and_doubts_count_beside_the_variants() -> None:
     def outcome(**others: tuple[str, ...]) -> Outcome:
         variants = (VariantCheck("on, 1 thread", Outcome.PASS, ""),)
-        return RegressionCheck("new", "old", "model.pte", 0.05, variants, **others).outcome  # type: ignore[arg-type]
+        return RegressionCheck("new", "old", "model.pte", 0.05, 1e-3, variants, **others).outcome  # type: ignore[arg-type]
 
     assert outcome() is Outcome.PASS
     assert outcome(doubts=("unsure",)) is Outcome.INCONCLUSIVE

@@ -5,6 +5,7 @@ import pytest
 from etprof.core.errors import UsageError
 from etprof.core.units import (
     format_bytes,
+    format_count,
     format_ms,
     format_ns,
     format_percent,
@@ -44,3 +45,12 @@ def test_what_is_not_a_duration_is_refused_with_examples(text: str) -> None:
     with pytest.raises(UsageError, match="is not a duration") as caught:
         parse_duration(text)
     assert "90s" in caught.value.hint
+
+
+def test_a_count_has_its_noun_in_the_singular_or_plural() -> None:
+    assert [format_count(count, "block") for count in (0, 1, 2, 1200)] == [
+        "0 blocks",
+        "1 block",
+        "2 blocks",
+        "1,200 blocks",
+    ]

@@ -34,9 +34,10 @@ def test_interruptions_and_the_devices_own_state_are_kept_with_the_block(tmp_pat
 
 
 def test_the_runners_own_words_win() -> None:
-    said = CpuState(frequencies_khz=(1,), temperature_c=50.0)
-    seen = CpuState(frequencies_khz=(2,), load_average=3.0, temperature_c=20.0, battery_percent=9)
-    assert merge_states(said, seen) == CpuState((1,), 3.0, 50.0, battery_percent=9)
+    said = CpuState(frequencies_khz={4: 1}, temperature_c=50.0)
+    seen = CpuState(frequencies_khz={4: 2}, load_average=3.0, temperature_c=20.0, battery_percent=9)
+    assert merge_states(said, seen) == CpuState({4: 1}, 3.0, 50.0, battery_percent=9)
+    assert merge_states(CpuState(), seen).frequencies_khz == {}, "those of idle cores say nothing of a block"
     assert merge_states(said, None) == said
 
 

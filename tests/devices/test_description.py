@@ -1,14 +1,16 @@
 """What devices say of themselves, read from the answers of a phone, a board, a server and this machine."""
 
-import os
 import platform
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from etprof.app.device_parts import RunnerParts
 from etprof.core.errors import DeviceError
-from etprof.devices.description import describe, parse_description
+from etprof.devices.description import _SCRIPT, describe, parse_description
 from local_shell import LocalShell
+from system_files import a_phone
 
 READ_FEATURES = RunnerParts().read_features
 
@@ -69,6 +71,20 @@ def test_a_phone_describes_itself() -> None:
     ]  # fmt: skip
 
 
+def test_only_usable_cores_are_counted() -> None:
+    said = PHONE.replace("@cores", "@usable\nallowed 0-7\nonline 0-2\nquota 200000 100000\n@cores")
+    assert parse_description(said, "android:X", READ_FEATURES).cpu_count == 2
+
+
+def test_an_offline_core_is_no_kind_of_its_own(tmp_path: Path) -> None:
+    loop = _SCRIPT[_SCRIPT.index("echo @cores") : _SCRIPT.index("echo @end")]
+    script = loop.replace("/sys/", f"{a_phone(tmp_path)}/sys/")
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=30)
+    cores = done.stdout.removeprefix("@cores\n")
+    info = parse_description(f"{PHONE[: PHONE.index('@cores')]}@cores\n{cores}@end\n", "android:X", READ_FEATURES)
+    assert {core for cluster in info.clusters for core in cluster.cores} == {0, 1, 2, 3, 4, 6, 7}
+
+
 def test_a_device_that_says_nothing_is_refused() -> None:
     with pytest.raises(DeviceError, match="ssh:odd could not be identified"):
         parse_description("sh: uname: not found\n", "ssh:odd", READ_FEATURES)
@@ -121,6 +137,6 @@ def test_a_board_is_named_by_its_device_tree_and_has_sme_only_where_it_says_so()
 
 def test_the_script_is_understood_by_the_shell_of_this_machine() -> None:
     info = describe(LocalShell(), READ_FEATURES)
-    assert info.cpu_count == os.cpu_count()
+    assert info.cpu_count == RunnerParts().describe_host().cpu_count
     assert info.architecture == {"aarch64": "arm64"}.get(platform.machine(), platform.machine())
     assert info.features == RunnerParts().describe_host().features

@@ -1,6 +1,5 @@
 """The emulated device: described without a runner, and refused where a runner cannot be emulated."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,13 @@ from etprof.core.errors import DependencyError, UsageError
 from etprof.core.plan import Experiment
 from etprof.devices.emulated import KIND
 from etprof.devices.kind import DeviceRequest
+from etprof.devices.usable_cores import count_usable_cores
 
 
 def test_it_is_described_before_there_is_a_runner(tmp_path: Path) -> None:
     info = KIND.describe(DeviceRequest("emulated", emulator=str(a_qemu(tmp_path, "11.1.0"))), RunnerParts())
     assert (info.architecture, info.cpu_model) == ("arm64", "QEMU 11.1, CPU max")
-    assert (info.features, info.cpu_count) == (("sme2",), os.cpu_count())
+    assert (info.features, info.cpu_count) == (("sme2",), count_usable_cores())
 
 
 def test_the_emulator_kept_in_the_cache_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

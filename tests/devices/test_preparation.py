@@ -54,9 +54,12 @@ def read(values: Path) -> dict[str, str]:
 
 
 def test_settings_are_made_reported_and_restored(shell: RemoteShell, values: Path) -> None:
-    with prepared(shell, True, print) as notes:
+    with prepared(shell, True, print) as settings:
         assert read(values) == {"low_power": "0", "stay_on_while_plugged_in": "7", "fixed": "true"}
-        assert "--prepare set battery saver to 0 (was 1)." in notes
+        assert "--prepare set battery saver to 0 (was 1)." in settings.notes
+        assert settings.held == ("stay awake: 7", "battery saver: 0", "fixed performance mode: true")
+    with prepared(shell, True, print) as again:
+        assert again.held == settings.held
     assert read(values) == {"low_power": "1", "fixed": "false"}
 
 
@@ -67,8 +70,8 @@ def test_settings_are_restored_after_control_c(shell: RemoteShell, values: Path)
 
 
 def test_nothing_is_touched_unless_asked_for(shell: RemoteShell, values: Path) -> None:
-    with prepared(shell, False, print) as notes:
-        assert notes == ()
+    with prepared(shell, False, print) as settings:
+        assert (settings.notes, settings.held) == ((), ())
         assert read(values) == {"low_power": "1"}
 
 
@@ -85,7 +88,7 @@ def test_what_cannot_be_set_is_said_and_left_out(shell: RemoteShell, values: Pat
     (values / "low_power").unlink()
     (values / "low_power").mkdir()
     said = list[str]()
-    with prepared(shell, True, said.append) as notes:
-        assert not any("battery saver" in note for note in notes)
+    with prepared(shell, True, said.append) as settings:
+        assert not any("battery saver" in note for note in settings.notes)
     assert any(line.startswith("--prepare: battery saver could not be set") for line in said)
     assert run_script(shell, "true").exit_code == 0

@@ -98,6 +98,15 @@ def test_torch_is_installed_first_and_alone() -> None:
     assert re.fullmatch(r"pip install torch==[\d.]+ && pip install executorch==[\d.]+ torchao==[\d.]+", command)
 
 
+def test_a_package_that_brings_torchvision_names_its_version_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    timm, torchvision = (f"{name}=={dependencies.TESTED[name]}" for name in ("timm", "torchvision"))
+    pretend(monkeypatch, {"torch": dependencies.TESTED["torch"]})
+    assert dependencies.install_command(["timm"]) == f"pip install {timm} {torchvision}"
+    assert dependencies.install_command(["torchvision", "timm"]) == f"pip install {torchvision} {timm}"
+    pretend(monkeypatch, dependencies.TESTED)
+    assert dependencies.install_command(["timm"]) == f"pip install {timm}"
+
+
 def test_a_package_without_a_recommended_version_is_installed_in_its_range(monkeypatch: pytest.MonkeyPatch) -> None:
     ranges = {"mcp": Requirement("mcp<3,>=2.3").specifier}
     monkeypatch.setattr(dependencies, "supported_versions", lambda: ranges)

@@ -1,5 +1,6 @@
 """Other people's output goes to the log, other people's errors become one sentence."""
 
+import importlib.util
 import logging
 import os
 import sys
@@ -36,11 +37,27 @@ def test_afterwards_output_is_where_it_was(tmp_path: Path, capfd: pytest.Capture
 
 def test_a_foreign_failure_becomes_one_sentence() -> None:
     with (
-        pytest.raises(ExportError, match=r"^Lowering failed: AssertionError: first$") as caught,
+        pytest.raises(ExportError, match=r"^Lowering failed: AssertionError: first \(") as caught,
         foreign_code("Lowering"),
     ):
         raise AssertionError("\nfirst\nsecond")
     assert isinstance(caught.value.__cause__, AssertionError)
+
+
+def test_a_failure_names_the_innermost_line_of_the_users_own_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a line of a library, nor one of ours."""
+    monkeypatch.chdir(tmp_path)
+    Path("their_net.py").write_text("import json\n\n\ndef forward(x):\n    return json.loads(x)\n", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("their_net", tmp_path / "their_net.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with pytest.raises(ExportError) as caught, foreign_code("Capturing"):
+        module.forward("{")
+    assert caught.value.message.endswith(" (their_net.py, line 5: return json.loads(x))")
 
 
 def test_our_own_errors_pass_unchanged() -> None:

@@ -72,7 +72,7 @@ def test_partitions_and_operators_left_out_stand_in_the_order_they_run(
     write_model: Callable[[str, str], Path], models_dir: Path, tmp_path: Path
 ) -> None:
     write_model("split", SPLIT)
-    artifact = export_model(ExportRequest("split", tmp_path / "out", models_dir=models_dir, save_graph=True))
+    artifact = export_model(ExportRequest("split", tmp_path / "out", models_dir=models_dir))
     graph = graph_of(artifact)
     assert [[node.module_path for node in nodes] for nodes in graph.partitions] == [["first"], ["second"]]
     (left,) = graph.undelegated

@@ -114,7 +114,7 @@ class TestReuse:
 
     @pytest.fixture
     def request_(self, tmp_path: Path) -> ExportRequest:
-        return ExportRequest("net", tmp_path)
+        return ExportRequest("net", tmp_path, save_graph=False)
 
     @pytest.fixture
     def meta(self, request_: ExportRequest) -> ExportMeta:

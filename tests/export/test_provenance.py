@@ -28,7 +28,7 @@ def test_an_export_is_the_same_with_copies(
 ) -> None:
     shared = exported("toy_cnn")
     monkeypatch.setattr(exporter, "share_provenance", nullcontext)
-    copied = export_model(ExportRequest("toy_cnn", tmp_path, models_dir=MODELS, save_graph=True))
+    copied = export_model(ExportRequest("toy_cnn", tmp_path, models_dir=MODELS))
     assert copied.pte.read_bytes() == shared.pte.read_bytes()
     assert read_maps(copied) == read_maps(shared)
     assert read_maps(copied)["debug_handle_map"]

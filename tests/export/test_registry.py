@@ -1,6 +1,8 @@
 """Models are found, named and kept apart; a broken folder hurts nobody else."""
 
+import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from etprof.core.errors import UnknownNameError, UsageError
 from etprof.export import dependencies
 from etprof.export.model_entry import PACKAGE, ModelEntry
 from etprof.export.registry import describe_status, find_model, find_models_dir, list_models
+from parts import need
 
 Write = Callable[[str, str], Path]
 pytestmark = pytest.mark.usefixtures("libraries")
@@ -27,6 +30,34 @@ def test_a_folder_that_fails_to_import_is_listed_with_its_reason(models_dir: Pat
     problems = {entry.name: entry.problem for entry in list_models(models_dir)}
     assert "No module named 'no_such_module'" in problems["broken"]
     assert problems["fine"] == ""
+
+
+def test_an_import_of_a_known_package_that_is_missing_is_a_command(
+    models_dir: Path, write_model: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "timm", None)
+    without = {name: version for name, version in dependencies.TESTED.items() if name != "timm"}
+    monkeypatch.setattr(dependencies, "installed_version", without.get)
+    write_model("mine", "import timm\n" + EMPTY)
+    entry = find_model("mine", models_dir)
+    assert entry.requires == ("timm",)
+    assert describe_status(entry) == f"run: pip install timm=={dependencies.TESTED['timm']}"
+
+
+def test_a_model_may_import_a_torchvision_that_needs_repair(
+    models_dir: Path, write_model: Write, tmp_path: Path
+) -> None:
+    """Its import fails once, as that of a torchvision built for CUDA does beside a CPU torch."""
+    need(find_spec("torchvision") is not None, "torchvision is not installed")
+    seen = tmp_path / "seen"
+    fail_once = f"""
+from pathlib import Path
+if not Path({str(seen)!r}).exists():
+    Path({str(seen)!r}).touch()
+    raise RuntimeError("operator torchvision::nms does not exist")
+"""
+    write_model("mine", fail_once + EMPTY)
+    assert find_model("mine", models_dir).problem == ""
 
 
 def test_a_folder_that_registers_nothing_says_so(models_dir: Path) -> None:

@@ -31,6 +31,7 @@ def test_the_file_name_says_model_backend_and_precision(request_: ExportRequest,
     ("options", "words"),
     [
         ({"dtype": "fp8"}, "no dtype called 'fp8'"),
+        ({"dtype": "int8"}, "no dtype called 'int8'"),
         ({"backend": "xnpack"}, "no backend called 'xnpack'"),
         ({"dtype": "fp16", "quantization": Quantization()}, "mutually exclusive"),
         ({"backend": "portable", "quantization": Quantization()}, "XNNPACK only"),
@@ -64,3 +65,13 @@ def test_schemes_this_version_does_not_have_are_refused(options: dict[str, objec
 def test_settings_tell_two_different_exports_apart() -> None:
     assert ExportRequest("m", seed=1).settings() != ExportRequest("m", seed=2).settings()
     assert ExportRequest("m", Path("a")).settings() == ExportRequest("m", Path("b")).settings()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "hint"),
+    [("int8", "--quantize"), ("INT8", "--quantize"), ("q4", "--quantize"), ("bf16", "fp32 and fp16"), ("half", "fp16")],
+)
+def test_a_dtype_that_is_something_else_points_to_it(dtype: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ExportRequest("m", dtype=dtype)
+    assert hint in caught.value.hint

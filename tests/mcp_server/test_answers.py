@@ -1,14 +1,19 @@
 """What an assistant is answered about a run: short, with everything it may ask about further."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from etprof.app.plans import QUICK_SCHEDULE
+from etprof.app.profiling import RunOptions
 from etprof.core.errors import UnknownNameError, UsageError
 from etprof.mcp import answers
 from etprof.mcp.workspace import Workspace
 from etprof.reports import FORMATS
 from scripted_device import a_runnable_plan, run_scripted
+from scripted_kind import add_scripted_kind
 
 RUN = "runs/linux"
 
@@ -36,6 +41,8 @@ def test_an_analysis_is_a_few_lines_with_all_that_can_be_explained(workspace: Wo
     for line in found.variants:
         assert line.median_ms is not None
         assert sum(line.categories.values()) == pytest.approx(1.0, abs=0.001)
+        assert [kind.share for kind in line.kinds] == sorted((kind.share for kind in line.kinds), reverse=True)
+        assert (line.kinds[0].kind, line.kinds[0].operators) == ("convolution", 1)
     assert any(step.startswith("Remove transposes: at most ") for step in found.next_steps)
     assert {"verdict", "next steps", "Convolution"} <= set(found.subjects)
     for subject in found.subjects:
@@ -62,3 +69,34 @@ def test_an_unknown_format_or_subject_is_refused_with_the_known_ones(workspace: 
 def test_a_workspace_is_an_existing_folder(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="There is no folder"):
         answers.open_workspace(tmp_path / "none")
+
+
+def test_a_model_is_run_by_its_name_on_a_named_device_and_resumed(
+    toy_cnn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(toy_cnn, tmp_path / "out_toy_cnn" / "artifacts")
+    workspace, device = answers.open_workspace(tmp_path), add_scripted_kind(monkeypatch)
+    schedule = replace(QUICK_SCHEDULE, blocks=1, max_blocks=1)
+
+    def run(options: RunOptions) -> answers.Analysis:
+        return answers.run(
+            workspace, "toy_cnn", lambda *_: None, device=device, schedule=schedule, output_root="", options=options
+        )
+
+    assert run(RunOptions("test")).run_dir == "out_toy_cnn/runs/linux_fp32"
+    several = answers.run(
+        workspace, "toy_cnn", lambda *_: None, device=device, schedule=schedule, output_root="several",
+        options=RunOptions("test"), threads=(1, 2),
+    )  # fmt: skip
+    assert len(several.variants) == 4
+    assert any("the best thread count is inconclusive: 1 or 2 threads" in line for line in several.threads)
+    assert "best thread count" in answers.explain(workspace, "several", "threads")
+    with pytest.raises(UsageError, match="already holds a run"):
+        run(RunOptions("test"))
+    assert run(RunOptions("test", resume=True)).variants[0].blocks == 1
+    with pytest.raises(UsageError, match="There is no device 'moon'"):
+        answers.run(
+            workspace, "toy_cnn", lambda *_: None, device="moon", schedule=schedule, output_root="",
+            options=RunOptions("test"),
+        )  # fmt: skip

@@ -129,7 +129,7 @@ def test_a_real_run_is_analysed_reported_and_explained(workspace: Path) -> None:
         assert variant["median_ms"] > 0
         assert sum(variant["categories"].values()) == pytest.approx(1, abs=0.001)
     assert markdown.text.startswith("# toy")
-    assert json.loads(as_json.text)["schema_version"] == 2
+    assert json.loads(as_json.text)["schema_version"] == 3
     assert analysis.data["verdicts"][0] in verdict.text
     assert "Transpose (ND, X32) #1" in operator.text
     assert sorted(path for path in workspace.rglob("*")) == before, "reading writes nothing"

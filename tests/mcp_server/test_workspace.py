@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from builders import an_export_meta
-from etprof.core.errors import UsageError
+from etprof.core.errors import StoreError, UsageError
 from etprof.core.model import InputFile
 from etprof.export.meta import save_meta
 from etprof.mcp.workspace import Workspace
@@ -67,7 +67,7 @@ def test_a_run_whose_files_lead_out_is_refused(workspace: Workspace, run: Path) 
     session = load_session(run)
     first, *others = session.results
     save_session(run, replace(session, results=(replace(first, etdump="../../../outside/x.etdump"), *others)))
-    with pytest.raises(UsageError, match="outside of the workspace"):
+    with pytest.raises(StoreError, match="leads out of the folder"):
         workspace.load_session("runs/linux")
 
 

@@ -12,7 +12,7 @@ import pytest
 from browser import Browser, start_browser
 from etprof.reports import FORMATS
 from etprof.reports.combined import CombinedReport, render_html
-from report_builder import HOSTILE, a_report, emulated, hostile, one_variant, with_kernels
+from report_builder import HOSTILE, a_report, at_thread_counts, emulated, hostile, one_variant, with_kernels
 
 WIDTHS = (390, 1400)
 SHOWN = "table.operators tbody tr:not(.detail):not([hidden]) button.unfold"
@@ -109,7 +109,7 @@ def test_the_raw_data_can_be_downloaded(browser: Browser, page: Path, tmp_path: 
     browser.driver.execute_async_script("setTimeout(arguments[0], 1500)")
     (saved,) = tmp_path.glob("*.json")
     assert saved.name == "analysis_summary.json"
-    assert '"schema_version":2' in saved.read_text(encoding="utf-8")
+    assert '"schema_version":3' in saved.read_text(encoding="utf-8")
 
 
 def test_the_static_parts_need_no_javascript(browser: Browser, page: Path) -> None:
@@ -140,6 +140,7 @@ def test_other_kinds_of_report_open_too(browser: Browser, width: int, tmp_path: 
     pages = {
         "one_variant": FORMATS["html"].render(one_variant(tmp_path)),
         "emulated": FORMATS["html"].render(emulated(tmp_path)),
+        "thread_counts": FORMATS["html"].render(at_thread_counts(tmp_path)),
     }
     pages["combined"] = render_html(CombinedReport("Two", (("a", a_report(tmp_path)), ("b", one_variant(tmp_path)))))
     for name, text in pages.items():

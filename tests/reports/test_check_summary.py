@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from etprof.core.estimates import Interval
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.regression import Outcome, RegressionCheck, VariantCheck
-from etprof.core.report import CategoryChange, Interval
+from etprof.core.report import CategoryChange
 from etprof.reports.check_summary import render
 from report_builder import HOSTILE
 
@@ -24,13 +25,14 @@ VARIANT = VariantCheck(
     categories=(CategoryChange("GEMM", 1.0, 1.4, 0.5, 0.6),),
 )
 CHECK = RegressionCheck(
-    "new", "old", "m.pte", 0.05, (VARIANT,), findings=(Finding(FindingKind.DRIFT, "It drifts.", "Cool it."),)
+    "new", "old", "m.pte", 0.05, 1e-3, (VARIANT,), findings=(Finding(FindingKind.DRIFT, "It drifts.", "Cool it."),)
 )
 
 
 def test_a_reader_sees_verdict_numbers_and_what_was_not_judged() -> None:
     text = render(CHECK)
     assert text.startswith("## m.pte: fail\n")
+    assert "tolerance 5.0 %; outputs may differ by 0.001 of the largest value." in text
     assert "| on, 1 thread | **fail** | 20.0 % (18.0 % to 22.0 %) | 2.00 ms | 2.40 ms | 1e-05 |" in text
     assert "| on, 1 thread | 0.700 ms | 0.800 ms | 1.0 MiB | 2.0 MiB |" in text
     assert "| GEMM | 1.00 ms | 1.40 ms | +0.400 ms |" in text
@@ -64,7 +66,7 @@ def test_hostile_names_stay_text() -> None:
     variant = replace(
         VARIANT, label=HOSTILE, reason=HOSTILE, categories=(replace(VARIANT.categories[0], name=HOSTILE),)
     )
-    hostile = RegressionCheck(HOSTILE, HOSTILE, HOSTILE, 0.05, (variant,), (HOSTILE,), (HOSTILE,), (finding,))
+    hostile = RegressionCheck(HOSTILE, HOSTILE, HOSTILE, 0.05, 1e-3, (variant,), (HOSTILE,), (HOSTILE,), (finding,))
     text = render(hostile)
     assert "<script>" not in text
     assert "](b)" not in text.replace("\\]", "")

@@ -20,7 +20,7 @@ def test_every_page_has_a_line_for_each_comparison_and_lonely_variant(tmp_path: 
     assert "2.40x (2.39x to 2.41x)" in html
     reports = json.loads(PAGES[".json"](page))["reports"]
     assert list(reports) == ["first", "second", "third"]
-    assert reports["first"]["schema_version"] == 2
+    assert reports["first"]["schema_version"] == 3
 
 
 def test_a_hostile_name_is_only_text(tmp_path: Path) -> None:

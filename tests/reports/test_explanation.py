@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from etprof.core.errors import UnknownNameError
-from etprof.core.report import Report, Verdict
+from etprof.core.estimates import Verdict
+from etprof.core.report import Report
 from etprof.core.rows import KernelUse
 from etprof.reports.explanation import list_subjects, render
 from report_builder import CONVOLUTION, a_report
@@ -65,7 +66,7 @@ def test_a_part_of_a_name_finds_all_that_have_it(report: Report) -> None:
 def test_a_finding_is_given_with_its_advice(report: Report) -> None:
     for finding in report.findings:
         text = render(report, finding.kind)
-        assert finding.message in text
+        assert finding.message.removesuffix(".") in text
         assert finding.advice in text
     assert report.findings
 

@@ -15,7 +15,7 @@ from etprof.core.plan import Variant
 from etprof.core.report import Report
 from etprof.reports import FORMATS, sentences
 from etprof.reports.plain_text import printable
-from report_builder import a_report, emulated, hostile, one_variant, untraced, with_kernels
+from report_builder import a_report, at_thread_counts, emulated, hostile, one_variant, untraced, with_kernels
 
 KINDS: dict[str, Callable[[Path], Report]] = {
     "pair": a_report,
@@ -23,6 +23,7 @@ KINDS: dict[str, Callable[[Path], Report]] = {
     "emulated": emulated,
     "untraced": untraced,
     "hostile": hostile,
+    "thread counts": at_thread_counts,
     "with kernels": lambda folder: with_kernels(a_report(folder)),
 }
 TEXTS = ("md", "html", "console")
@@ -41,7 +42,7 @@ def assert_text_holds(report: Report, text: str) -> None:
     for comparison in report.comparisons:
         assert sentences.verdict_sentence(comparison) in said
     for finding in report.findings:
-        assert flat(finding.message) in said
+        assert flat(finding.message.removesuffix(".")) in said
 
 
 def assert_json_holds(report: Report, text: str) -> None:
@@ -56,7 +57,7 @@ def assert_json_holds(report: Report, text: str) -> None:
 def assert_csv_holds(report: Report, text: str) -> None:
     rows = list(csv.DictReader(io.StringIO(text)))
     for variant in report.variants:
-        own = [row for row in rows if row["experiment"] == variant.experiment]
+        own = [row for row in rows if (row["experiment"], row["threads"]) == (variant.experiment, str(variant.threads))]
         assert [row["identity"] for row in own if row["level"] == "operator"] == [r.identity for r in variant.operators]
         assert [row["name"] for row in own if row["level"] == "category"] == [r.name for r in variant.categories]
         medians = [float(row["median_ms"]) for row in own if row["level"] == "latency"]
@@ -153,3 +154,21 @@ def test_the_markdown_of_a_hostile_name_keeps_its_tables_whole(tmp_path: Path) -
 
 def test_a_console_summary_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in FORMATS["console"].render(hostile(tmp_path))
+
+
+def test_a_variant_that_was_only_sampled_is_in_the_kernel_section_alone(tmp_path: Path) -> None:
+    report = with_kernels(a_report(tmp_path))
+    sampled = tuple(
+        replace(v, experiment=f"{v.experiment}_kernels", latency=None, samples_ms=()) for v in report.variants
+    )
+    timed = tuple(replace(variant, evidence=None) for variant in report.variants)
+    both = replace(report, variants=(*timed, *sampled))
+    assert both.measured == timed
+    assert replace(report, variants=sampled).measured == sampled
+    for name, marks in {"md": ("\n## Kernels", "\n## Transposes"), "html": ('id="kernels"', 'id="layout"')}.items():
+        before, rest = FORMATS[name].render(both).split(marks[0], 1)
+        kernels, after = rest.split(marks[1], 1)
+        assert "on_kernels" in kernels.replace("\\", "")
+        assert "on_kernels" not in (before + after).replace("\\", "")
+    assert FORMATS["console"].render(both).count("on_kernels") == 1
+    assert "on_kernels" in FORMATS["json"].render(both)

@@ -22,7 +22,7 @@ LINE: ViewLine = (
 
 def test_the_markdown_names_three_kernels_and_counts_the_others() -> None:
     text = render_markdown(EXECUTED, [LINE])
-    kernels = "kai_a (SME, 9)<br>b (NEON)<br>c (NEON)<br>and 2 more"
+    kernels = "kai\\_a (SME, 9)<br>b (NEON)<br>c (NEON)<br>and 2 more"
     assert f"| Fully \\| Connected | GEMM | {kernels} | not sampled | yes |" in text
     assert "sampled while the operator ran" in text
 

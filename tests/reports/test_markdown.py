@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etprof.reports.markdown import CHART_FOLDER, escape_text, render, render_files, tidy
+from etprof.core.layout import CHART_FOLDER
+from etprof.reports.markdown import escape_text, render, render_files, tidy
 from report_builder import HOSTILE, a_report, many_operators, untraced
 
 

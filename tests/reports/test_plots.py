@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from etprof.reports.palette import INK, PAPER, category_colour
-from etprof.reports.plots import Bar, Drawing, Median, Point, Row, Title, draw_bars, draw_points
+from etprof.reports.plots import Bar, Drawing, Line, Mark, Median, Point, Row, Title, draw_bars, draw_lines, draw_points
 
 WIDTH = 600
 TITLE = Title("A title", "and what it is about")
@@ -93,3 +93,26 @@ def test_names_cannot_leave_their_text() -> None:
 def test_a_single_value_is_drawn_too() -> None:
     drawing = draw_points([Point(2.0, 0.5)], [], [Row(0, "on", "")], width=WIDTH, title=TITLE)
     assert 0 < numbers(drawing, "circle", "cx")[0] < WIDTH
+
+
+def test_marks_of_a_line_stand_at_their_values_and_twice_the_count_is_one_step_further() -> None:
+    marks = (Mark(1, 8.0, 7.0, 9.0), Mark(2, 4.0, 4.0, 4.0), Mark(4, 2.0, 1.5, 2.5))
+    drawing = draw_lines([Line("on", marks)], width=WIDTH, title=TITLE, across="threads")
+    across, down = numbers(drawing, "circle", "cx"), numbers(drawing, "circle", "cy")
+    assert across[1] - across[0] == pytest.approx(across[2] - across[1], abs=0.2)
+    assert down[1] - down[0] == pytest.approx(2 * (down[2] - down[1]), abs=0.4)
+    assert all(0 < x < WIDTH for x in across)
+    assert all(0 < y < drawing.height for y in down)
+    assert {"1", "2", "4", "threads", "on"} <= set(texts(drawing))
+
+
+@pytest.mark.parametrize("width", [330, 760])
+def test_lines_differ_in_colour_and_dashes_and_their_names_fit(width: int) -> None:
+    lines = [Line(f"{'a long name ' * 9}{i}", (Mark(1, 2.0, 2.0, 2.0), Mark(3, i + 1.0, 1.0, 9.0))) for i in range(4)]
+    drawing = draw_lines(lines, width=width, title=TITLE, across="threads")
+    styles = {(p.get("stroke"), p.get("stroke-dasharray")) for p in elements(drawing, "path") if "h30" in p.attrib["d"]}
+    assert len(styles) == len({stroke for stroke, _ in styles}) == 4
+    assert len({dashes for _, dashes in styles}) == 4
+    names = [text for text in texts(drawing) if text.startswith("a long")]
+    assert len(names) == 4
+    assert all(len(name) * 6.4 < width for name in names)

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from builders import a_device_info
-from etprof.core.findings import Finding, FindingKind
+from etprof.core.estimates import Interval, Verdict
+from etprof.core.findings import Finding, FindingKind, group_findings
 from etprof.core.plan import Variant
-from etprof.core.report import Interval, NextStep, Report, Verdict
+from etprof.core.report import NextStep, Report
 from etprof.core.rows import KernelUse
 from etprof.core.units import NO_TIMES
 from etprof.reports import sentences as say
@@ -102,10 +103,55 @@ def test_kernels_instructions_and_intervals_as_text() -> None:
 
 
 def test_trust_names_each_kind_of_finding_once(report: Report) -> None:
-    assert say.trust_sentence(report) == "2 findings to read before trusting the numbers: few runs."
+    assert say.trust_sentence(report) == "2 findings to read before trusting the numbers: few runs (2)."
     one = replace(report, findings=(Finding(FindingKind.DRIFT, "It drifts.", "Cool it."),))
     assert say.trust_sentence(one) == "1 finding to read before trusting the numbers: drift."
     assert say.trust_sentence(replace(report, findings=())) == "Nothing in the data casts doubt on the numbers."
+
+
+def test_a_fact_about_the_model_is_no_reason_for_doubt(report: Report) -> None:
+    known = replace(report, findings=(Finding(FindingKind.PARTITIONS, "It is in 29 pieces.", ""),))
+    assert say.trust_sentence(known) == (
+        "Nothing in the data casts doubt on the numbers. 1 finding about the model: partitions."
+    )
+
+
+def test_findings_of_one_kind_are_one_sentence_with_the_advice_once() -> None:
+    findings = [Finding(FindingKind.SPREAD, f"v{i}: 6 %.", "Close programs.") for i in range(8)]
+    (group,) = group_findings(findings)
+    assert say.finding_title(group) == "spread (8)"
+    assert say.finding_sentence(group) == (
+        "v0: 6 %; v1: 6 %; v2: 6 %; v3: 6 %; v4: 6 %; v5: 6 %; and 2 more. Close programs."
+    )
+    (single,) = group_findings(findings[:1])
+    assert (say.finding_title(single), say.finding_sentence(single)) == ("spread", "v0: 6 %. Close programs.")
+    (long,) = group_findings([Finding(FindingKind.NOTE, text, "") for text in ("One. Two.", "Three.")])
+    assert say.finding_sentence(long) == "One. Two. Three."
+    (listed,) = group_findings([Finding(FindingKind.DISTURBED, text, "") for text in ("v0: hot; 3 ms.", "v1: hot.")])
+    assert say.finding_sentence(listed) == "v0: hot; 3 ms. v1: hot."
+
+
+def test_a_bound_and_an_estimate_are_told_apart(report: Report) -> None:
+    step = replace(report.next_steps[0], saves_ms=1.0, share=0.5)
+    assert say.gain_sentence(step) == "at most 1.00 ms (50.0 %), 2.00x overall"
+    assert say.gain_sentence(replace(step, is_bound=False)) == "an estimated 1.00 ms (50.0 %), 2.00x overall"
+
+
+def test_the_place_of_a_hotspot_beside_a_module_reads_as_one(report: Report) -> None:
+    variant = report.variants[1]
+    places = {}
+    for place in ("stem", "before stem", ""):
+        rows = tuple(replace(row, module_path=place) for row in variant.layout_changes)
+        places[place] = say.layout_sentence(replace(variant, layout_changes=rows)).split("Hotspot: ")[1]
+    assert places["stem"].startswith("Transpose (ND, X32) #1 in stem, ")
+    assert places["before stem"].startswith("Transpose (ND, X32) #1 before stem, ")
+    assert places[""].startswith("Transpose (ND, X32) #1, ")
+
+
+def test_it_is_said_why_there_is_no_next_step(report: Report) -> None:
+    assert "exceeds the noise" in say.no_steps_sentence(report)
+    assert "no trace" in say.no_steps_sentence(replace(report, variants=(), comparisons=()))
+    assert "emulated" in say.no_steps_sentence(replace(report, times_are_real=False))
 
 
 def test_data_movement_is_summed_up_with_its_hotspot(report: Report) -> None:
@@ -122,7 +168,8 @@ def test_what_is_shorter_than_a_microsecond_is_counted_and_not_listed(report: Re
     brief = replace(variant.layout_changes[0], mean_ms=0.0004)
     longer = replace(variant, layout_changes=(*variant.layout_changes, brief, brief))
     assert say.measurable(longer).layout_changes == variant.layout_changes
-    assert say.rest_sentence(longer, 3) == "2 more are not shown, 2 of them shorter than a microsecond."
+    assert say.rest_sentence(longer, 3) == "2 more are not shown; shorter than a microsecond: 2."
+    assert say.rest_sentence(variant, 2) == "1 more is not shown; shorter than a microsecond: 0."
     assert say.rest_sentence(variant, 3) == ""
 
 

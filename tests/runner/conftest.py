@@ -57,6 +57,14 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def odd_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The models of export_odd_models.py, each with an input of one row."""
+    folder = tmp_path_factory.mktemp("odd_models")
+    _export("export_odd_models.py", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def kernel_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The models of export_kernel_models.py that this session needs, each with its input."""
     folder = tmp_path_factory.mktemp("kernel_models")

@@ -65,6 +65,7 @@ def test_another_wheel_is_another_runner(runner: NativeRunner, monkeypatch: pyte
     assert find_runner() is None
 
 
+@pytest.mark.exhaustive
 def test_a_wrong_layout_is_refused_by_the_program_itself(models: Path, tmp_path: Path) -> None:
     architecture = host_target().architecture
     right = LAYOUTS[architecture]

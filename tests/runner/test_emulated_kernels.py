@@ -12,7 +12,7 @@ from etprof.core.categories import COMPUTE
 from etprof.core.findings import FindingKind
 from etprof.core.loaded_run import SampledBlock
 from etprof.core.plan import Variant
-from etprof.core.report import Executed, KernelEvidence
+from etprof.core.report import Executed, KernelEvidence, OperatorKernels
 from etprof.runner.bundle import Bundle
 from etprof.store.coverage_file import load_coverage
 from etprof.traces.etdump import read_etdump
@@ -40,11 +40,13 @@ def command(arm_bundle: Bundle, emulator: str) -> Sequence[str]:
     return (emulator, "-cpu", "max", *arm_bundle.command(str(arm_bundle.folder)))
 
 
-def prove(command: Sequence[str], model: Path, folder: Path, *flags: str) -> KernelEvidence:
+def prove(
+    command: Sequence[str], model: Path, folder: Path, *flags: str, elsewhere: Sequence[Sequence[str]] = ()
+) -> KernelEvidence:
     path = folder / "block.kernels"
     block = run_block(
         command, model, folder, "--num_executions", "1", "--traced_executions", "2",
-        "--kernel_samples", str(path), "--sample_ms", "1200", "--sample_rate", "4000", *flags,
+        "--kernel_samples", str(path), "--sample_ms", "1800", "--sample_rate", "4000", *flags,
     )  # fmt: skip
     assert block.exit_code == 0, block.stderr
     return build_evidence(
@@ -52,6 +54,7 @@ def prove(command: Sequence[str], model: Path, folder: Path, *flags: str) -> Ker
         [SampledBlock(read_kernel_samples(path), read_etdump(block.etdump))],
         seen=block.result["features_seen"],
         hidden=block.result["features_hidden"],
+        elsewhere=elsewhere,
         version=block.result["executorch_version"],
         coverage=load_coverage(),
     )
@@ -71,7 +74,7 @@ def test_sme2_kernels_execute_when_shown_and_none_when_hidden(
     assert len(shown.compiled_in) > 20
     proven = set()
     for row in shown.operators:
-        kind = row.name.split(")")[1].split("#")[0].strip() if ")" in row.name else ""
+        kind = kind_of(row)
         if row.category in COMPUTE and row.samples > 40 and kind in EXPECTED[name]:
             proven.add(kind)
             expected = Executed.YES if EXPECTED[name][kind] else Executed.NO
@@ -86,6 +89,40 @@ def test_sme2_kernels_execute_when_shown_and_none_when_hidden(
     assert not any("sme" in kernel.name for row in hidden.operators for kernel in row.kernels)
     assert any("NEON" in row.instructions for row in hidden.operators)
     assert FindingKind.HIDDEN_BUT_EXECUTED not in {f.kind for f in find_kernel_doubts([hidden])}
+
+
+def kind_of(row: OperatorKernels) -> str:
+    return row.name.split(")")[1].split("#")[0].strip() if ")" in row.name else ""
+
+
+# What a CPU without SME executes, by the group that hides it: the operators that do, and those that do not.
+WITHOUT_SME = [
+    ("kinds_int8", "i8mm,dot", "i8mm and dot product", {"IGEMM", "GEMM", "Subconv2D"}, {"DWConv"}),
+    ("kinds_fp16", "fp16arith", "fp16 arithmetic", {"IGEMM", "GEMM", "DWConv", "Subconv2D"}, set()),
+    ("kinds_fp32", "i8mm,dot", "i8mm and dot product", set(), {"IGEMM", "GEMM", "DWConv", "Subconv2D"}),
+]
+
+
+@pytest.mark.parametrize(("name", "group", "label", "does", "does_not"), WITHOUT_SME, ids=[r[0] for r in WITHOUT_SME])
+def test_on_a_cpu_without_sme_the_extension_that_was_hidden_is_what_is_proven(
+    arm_bundle: Bundle, emulator: str, kernel_models: Path, tmp_path: Path, name: str, group: str, label: str,
+    does: set[str], does_not: set[str],
+) -> None:  # fmt: skip
+    command = (emulator, "-cpu", "max,sme=off", *arm_bundle.command(str(arm_bundle.folder)))
+    model = kernel_models / f"{name}.pte"
+    hidden = prove(command, model, tmp_path / "hidden", "--hide_isa", group)
+    shown = prove(command, model, tmp_path / "shown", elsewhere=[group.split(",")])
+    assert (hidden.extension, hidden.shown, hidden.advertised, hidden.stray) == (label, False, True, 0)
+    assert hidden.verdict.startswith(f"{label} executed: no")
+    assert (shown.extension, shown.shown) == (label, True)
+    assert shown.verdict.startswith(f"{label} executed: {'yes' if does else 'no'}")
+    rows = [(kind_of(row), row) for row in shown.operators if row.category in COMPUTE]
+    assert {kind for kind, row in rows if row.executed is Executed.YES} <= does
+    assert {kind for kind, row in rows if row.executed is Executed.NO} <= does_not
+    for kind, row in rows:
+        rule = find_rule(load_coverage(), row.name, "FP16" if group == "fp16arith" else "I8MM", "1.5.1")
+        assert rule is not None
+        assert rule.covered is (kind in does)
 
 
 def test_four_bit_weights_in_blocks_fall_back_and_are_explained(

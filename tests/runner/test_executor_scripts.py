@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from etprof.core.errors import UsageError
+from etprof.core.extensions import features_to_hide
 from etprof.runner.build import NativeRunner
-from etprof.runner.executor_scripts import write_executor_scripts
+from etprof.runner.executor_scripts import find_off_variant, write_executor_scripts
 from etprof.runner.stock import identify_runner
 from runner_block import run_block
 
@@ -23,6 +24,21 @@ def test_both_scripts_run_the_same_program_and_one_hides(runner: NativeRunner, m
     assert hidden.result["features_hidden"] != []
     assert off.parent.name.startswith(on.parent.name)
     assert off.parent.name.endswith("-off")
+
+
+@pytest.mark.parametrize("features", [("sme", "sme2", "i8mm", "dot"), ("sme", "dot"), ("i8mm", "dot"), ("aes",), ()])
+def test_the_script_named_after_sme2_hides_sme_and_sme2_and_nothing_else(features: tuple[str, ...]) -> None:
+    """Where the CPU has neither, the runner exits with code 3: tests/runner/test_bundle.py."""
+    hidden = find_off_variant("arm64", features)
+    assert (hidden.slug, hidden.hide_isa) == ("sme2", ("sme", "sme2"))
+    names = features_to_hide("arm64", hidden.hide_isa)
+    assert {"sme", "sme2"} <= names
+    assert all(name.startswith("sme") for name in names)
+
+
+def test_the_script_on_another_cpu_is_named_after_what_it_hides() -> None:
+    hidden = find_off_variant("x86_64", ("avx2", "avx512f"))
+    assert (hidden.slug, hidden.hide_isa) == ("avx512", ("avx512", "amx"))
 
 
 def test_scripts_are_recognised_as_ours_and_written_again(runner: NativeRunner, tmp_path: Path) -> None:

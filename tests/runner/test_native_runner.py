@@ -32,7 +32,7 @@ def test_one_process_is_one_block(runner: NativeRunner, models: Path, tmp_path: 
     flags = ("--warmup", "4", "--warmup_max", "60", "--num_executions", "7", "--traced_executions", "5")
     block = run_block(runner.command, models / "fp32.pte", tmp_path, *flags)
     result = block.result
-    assert (result["schema_version"], result["runner"], result["method_name"]) == (1, "native", "forward")
+    assert (result["schema_version"], result["runner"], result["method_name"]) == (2, "native", "forward")
     assert result["executorch_version"] == runner.executorch_version
     assert result["runner_version"] == runner.runner_version
     assert 6 <= len(result["warmup_ns"]) <= 60
@@ -89,7 +89,7 @@ def test_stock_flags_alone_are_enough(runner: NativeRunner, models: Path, tmp_pa
     command = [*runner.command, f"--model_path={models / 'pair.pte'}", *flags]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith('{"schema_version":1')
+    assert done.stdout.startswith('{"schema_version":2')
     assert read_etdump(tmp_path / "x.etdump").run_count == 3
     # Without --inputs every element is one: 1 * 2.0 and 1 + 1.
     assert np.array_equal(read_values(tmp_path / "out-0.bin", "float32"), np.full(6, 2.0))

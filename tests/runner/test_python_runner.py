@@ -63,10 +63,10 @@ def test_hiding_a_feature_slows_the_model_down_and_keeps_its_outputs(toy_cnn: Pa
     ("flags", "code", "said"),
     [
         (("--model_path", "none.pte"), 2, "There is no file none.pte"),
-        (("--model_path", __file__), 1, "ExecuTorch cannot load test_python_runner.py"),
-        (("--inputs", __file__), 2, "bytes; input 0 of the model has"),
-        (("--inputs", f"{__file__},{__file__}"), 2, "takes 1 inputs, 2 were given"),
-        (("--method_name", "backward"), 2, "has no method 'backward', only ['forward']"),
+        (("--model_path", __file__), 6, "ExecuTorch cannot load test_python_runner.py"),
+        (("--inputs", __file__), 7, "bytes; input 0 of the model is"),
+        (("--inputs", f"{__file__},{__file__}"), 7, "takes 1 inputs, --inputs names 2"),
+        (("--method_name", "backward"), 6, "has no method 'backward', only forward"),
         (("--hide_isa", "avx51"), 2, "Did you mean 'avx512'"),
     ],
 )

@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 
 from etprof.core.errors import DependencyError, UsageError
+from etprof.runner.build import SOURCES
 from etprof.runner.toolchain import (
+    LOWEST_CMAKE,
     cmake_path,
     compiler_path,
     describe_compiler,
     ninja_path,
     read_toolchain_file,
+    require_cmake,
     require_compiler,
     require_program,
 )
@@ -50,7 +53,39 @@ def test_cmake_and_ninja_come_from_beside_this_python() -> None:
 def test_a_missing_program_names_the_cure() -> None:
     with pytest.raises(DependencyError) as caught:
         require_program("Ninja", None)
-    assert "pip install cmake ninja" in caught.value.hint
+    assert caught.value.hint == 'Run: pip install "cmake>=3.28" ninja'
+
+
+def write_cmake(folder: Path, output: str) -> Path:
+    program = folder / "cmake"
+    program.write_text(f"#!/bin/sh\necho '{output}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    return program
+
+
+def test_the_lowest_cmake_is_the_one_the_sources_ask_for() -> None:
+    assert f"cmake_minimum_required(VERSION {LOWEST_CMAKE})" in (SOURCES / "CMakeLists.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"), [("cmake version 3.25.1", "is 3.25.1"), ("?", "does not say its version")]
+)
+def test_a_cmake_that_cannot_build_the_runner_names_the_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, reason: str
+) -> None:
+    program = write_cmake(tmp_path, output)
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    assert cmake_path() == str(program)
+    with pytest.raises(DependencyError, match=reason) as caught:
+        require_cmake()
+    assert caught.value.hint == 'Run: pip install "cmake>=3.28" ninja'
+
+
+@pytest.mark.parametrize("version", ["3.28", "3.28.0", "3.31.6", "4.4.4-rc1"])
+def test_a_cmake_from_3_28_on_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    program = write_cmake(tmp_path, f"cmake version {version}")
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    assert require_cmake() == str(program)
 
 
 def test_a_toolchain_file_is_told_apart_by_its_content(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_every_skill_is_executed_here() -> None:
 # EdgeTAM takes longer than all the others together.
 EDGETAM = "onboard_edgetam"
 # These take their time; the shorter ones are parts of the same workflow.
-LONG = (EDGETAM, "validate_workflow", "minimal_smoke_test", "export_model")
+LONG = (EDGETAM, "validate_workflow", "minimal_smoke_test", "regression_check", "export_model")
 
 
 @pytest.mark.alone

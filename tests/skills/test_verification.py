@@ -73,6 +73,19 @@ def test_a_step_that_does_not_end_is_stopped_with_all_it_started(tmp_path: Path)
     assert not (tmp_path / "work/too_late").exists()
 
 
+def test_check_only_executes_nothing(tmp_path: Path) -> None:
+    touch = {"kind": "command", "command": "touch executed"}
+    checks = [touch, {"kind": "file", "path": "done.txt"}]
+    document = a_document(a_contract(requires=[touch], checks=checks), commands={"Write it": "touch executed"})
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "done.txt").write_text("x")
+    before = sorted((tmp_path / "work").iterdir())
+    outcomes = verify_document(tmp_path, document, run_steps=False)
+    assert sorted((tmp_path / "work").iterdir()) == before
+    assert [o.status for o in outcomes if o.part == "check"] == [Status.UNKNOWN, Status.PASS]
+    assert not [o for o in outcomes if o.part in ("requires", "step")]
+
+
 def test_check_only_runs_no_step(tmp_path: Path) -> None:
     outcomes = verify_document(tmp_path, a_document(), run_steps=False)
     assert statuses(outcomes) == [("output", "fail"), ("check", "fail")]

@@ -48,3 +48,9 @@ def test_the_documented_columns_are_these() -> None:
     page = Path(__file__).parents[2] / "docs" / "reference" / "file-formats.md"
     text = page.read_text(encoding="utf-8")
     assert all(f"`{column}`" in text for column in COLUMNS)
+
+
+def test_a_heading_longer_than_any_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x" * 200_000)
+    with pytest.raises(StoreError, match="cannot be read as a table of kernels"):
+        load_kernels(tmp_path / "a.csv")

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from etprof.core.errors import PlanError, StoreError
-from etprof.core.plan import Pair, Plan
-from etprof.store.plan_file import build_plan, json_schema, load_plan
+from etprof.core.errors import PlanError, StoreError, UsageError
+from etprof.core.extensions import HIDDEN_TOGETHER
+from etprof.core.plan import Pair, Plan, Variant
+from etprof.store.plan_file import build_plan, json_schema, load_plan, save_plan
 
 
 def a_file(**changes: Any) -> dict[str, Any]:
@@ -39,6 +40,10 @@ def test_a_variant_that_hides_features_is_the_baseline_of_the_one_that_hides_not
     assert build(a_file()).pairs == (Pair(baseline="sme2_off", candidate="sme2_on"),)
 
 
+def test_a_comment_is_for_the_reader() -> None:
+    assert build({**a_file(), "$comment": "for a CPU with SME2"}) == build(a_file())
+
+
 def test_asked_for_pairs_are_taken_as_asked() -> None:
     pairs = [{"baseline": "sme2_on", "candidate": "sme2_off"}]
     assert build(a_file(analysis={"compare_pairs": pairs})).pairs == (Pair("sme2_on", "sme2_off"),)
@@ -46,6 +51,49 @@ def test_asked_for_pairs_are_taken_as_asked() -> None:
 
 def test_two_variants_that_hide_nothing_are_not_paired_by_guessing() -> None:
     assert build(a_file(experiments=[{"name": "a"}, {"name": "b"}])).pairs == ()
+
+
+def test_two_experiments_at_a_thread_count_each_are_a_pair_as_such() -> None:
+    two, one = {"name": "two", "threads": 2}, {"name": "one", "threads": 1}
+    assert build(a_file(experiments=[two, one])).pairs == (Pair("one", "two"),)
+    hidden = [{**each, "hide_isa": ["sme2"]} for each in (one, two)]
+    assert build(a_file(experiments=hidden)).pairs == (Pair("one", "two"),)
+    assert build(a_file(experiments=[one, {"name": "two", "threads": [2, 4]}])).pairs == ()
+
+
+def test_a_pair_may_name_a_thread_count_on_each_side() -> None:
+    pair = {"baseline": "on", "baseline_threads": 1, "candidate": "on", "candidate_threads": 2}
+    plan = build(a_file(experiments=[{"name": "on", "threads": [1, 2]}], analysis={"compare_pairs": [pair]}))
+    assert plan.compared == ((Variant("on", 1), Variant("on", 2)),)
+
+
+@pytest.mark.parametrize(
+    ("pair", "message", "hint"),
+    [
+        ({"baseline": "on", "candidate": "on"}, "compares on with itself", "different baseline_threads"),
+        ({"baseline": "on", "candidate": "on", "candidate_threads": 4}, "candidate_threads is 4, and on is", "1, 2"),
+        ({"baseline": "on", "candidate": "many"}, "on and many have no thread count in common", "candidate_threads"),
+        ({"baseline": "on", "candidate": "traced"}, "only one is timed", "same mode"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_when_the_plan_is_read(
+    pair: dict[str, Any], message: str, hint: str
+) -> None:
+    experiments = [
+        {"name": "on", "threads": [1, 2]},
+        {"name": "many", "threads": [8, 16]},
+        {"name": "traced", "mode": "trace"},
+    ]
+    with pytest.raises(PlanError) as caught:
+        build(a_file(experiments=experiments, analysis={"compare_pairs": [pair]}))
+    assert message in caught.value.message
+    assert "analysis.compare_pairs[0]" in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_the_equivalence_bound_is_the_users() -> None:
+    assert build(a_file()).schedule.equivalence_bound == 0.02
+    assert build(a_file(schedule={"equivalence_bound": 0.05})).schedule.equivalence_bound == 0.05
 
 
 def test_a_warmup_is_a_number_or_a_range() -> None:
@@ -59,6 +107,22 @@ def test_a_warmup_is_a_number_or_a_range() -> None:
 )
 def test_cores_can_be_written_in_many_ways(written: Any, cores: tuple[int, ...]) -> None:
     assert build(with_experiment(cpu_affinity=written)).experiments[0].cpu_affinity == cores
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("sme3", "Did you mean 'sme' or 'sme2'?"), ("avx51", "'avx512'"), ("SME2", "'sme2'"), ("tensor", "Known: amx")],
+)
+def test_a_feature_that_no_cpu_has_is_found_when_the_plan_is_read(name: str, hint: str) -> None:
+    value = a_file(experiments=[{"name": "on"}, {"name": "off", "hide_isa": ["sme", name]}])
+    with pytest.raises(PlanError, match=rf"experiments\[1\].hide_isa names '{name}', which no CPU has") as caught:
+        build(value)
+    assert hint in caught.value.hint
+
+
+def test_features_of_every_architecture_pass_since_the_cpu_is_not_known_yet() -> None:
+    names = [name for groups in HIDDEN_TOGETHER.values() for name in groups]
+    assert build(with_experiment(hide_isa=names)).experiments[0].hide_isa == tuple(names)
 
 
 def test_a_cluster_is_left_to_the_device() -> None:
@@ -87,15 +151,22 @@ def test_without_max_blocks_the_schedule_has_just_its_blocks() -> None:
         (a_file(experiments=[{"name": "a"}, {"name": "a"}]), "two experiments are called 'a'", "name of its own"),
         (a_file(model="<path to your .pte>"), "model is still the placeholder", "real path"),
         (with_experiment(runner_path="/path/to/executor_runner"), "runner_path is still the placeholder", ""),
-        (with_experiment(num_runs="ten"), "experiments[0].runs is 'ten'", ""),
+        (with_experiment(num_runs="ten"), "experiments[0].num_runs is 'ten': it must be a whole number", ""),
+        (with_experiment(num_threads="1"), "experiments[0].num_threads is '1': it must be a number or a list", ""),
+        (with_experiment(threads="1"), "experiments[0].threads is '1': it must be a number or a list", ""),
+        (with_experiment(num_threads=["1"]), "experiments[0].num_threads[0] is '1': it must be a whole number", ""),
+        (a_file(schedule={"target_precision": 5}), "schedule.target_precision is 5: it is a share and must be below 1; "
+         "0.05 means 5 %", ""),
+        (a_file(schedule={"equivalence_bound": 2}), "schedule.equivalence_bound is 2: it is a share", ""),
+        (a_file(schedule={"blocks": 2.5}), "schedule.blocks is 2.5: it must be a whole number", ""),
         (with_experiment(threads=0), "experiments[0].threads is", ""),
         (with_experiment(name="../evil"), "experiments[0].name is '../evil'", ""),
         (with_experiment(mode="both"), "experiments[0].mode is 'both'", ""),
         (with_experiment(runs=1, num_runs=2), "has both 'num_runs' and 'runs'", "give one"),
         (a_file(schedule={"blocks": 5, "max_blocks": 2}), "max_blocks 2 is below blocks 5", ""),
         (a_file(schedule={"blocks": 2, "max_blocks": 5, "order": "sequential"}), "cannot add rounds", ""),
-        ({"model": "a.pte", "experiments": [{"name": "a"}]}, "the key 'output_root' is missing", "templates"),
-        ([], "the file is []", "templates"),
+        ({"model": "a.pte", "experiments": [{"name": "a"}]}, "the key 'output_root' is missing", "--write-plan"),
+        ([], "the file is []", "--write-plan"),
         (a_file(analysis={"compare_pairs": [{"baseline": "sme2_of", "candidate": "sme2_on"}]}),
          "names 'sme2_of', which is not an experiment", "'sme2_off'"),
     ],
@@ -109,7 +180,7 @@ def test_a_mistake_is_named_with_its_key_and_the_nearest_right_one(value: Any, m
 
 
 def test_a_missing_or_broken_file_is_said_in_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="There is no file"):
+    with pytest.raises(UsageError, match="There is no plan"):
         load_plan(tmp_path / "none.json")
     broken = tmp_path / "broken.json"
     broken.write_text('{"model": ')
@@ -139,3 +210,13 @@ def test_configs_for_every_platform_are_shipped() -> None:
 def test_the_shipped_schema_is_the_one_the_code_makes() -> None:
     shipped = Path(__file__).parents[2] / "model_profiling/configs/plan.schema.json"
     assert json.loads(shipped.read_text()) == json.loads(json.dumps(json_schema()))
+
+
+def test_a_plan_names_its_method_and_the_shapes_of_its_inputs(tmp_path: Path) -> None:
+    asked = {"method": "encode", "input_shapes": [[1, 3, 8], []]}
+    plan = build(a_file(**asked))
+    assert (plan.method, plan.input_shapes) == ("encode", ((1, 3, 8), ()))
+    save_plan(tmp_path / "plan.json", plan)
+    assert load_plan(tmp_path / "plan.json") == plan
+    with pytest.raises(PlanError, match=r"input_shapes\[0\]\[1\]"):
+        build(a_file(input_shapes=[[1, 0]]))

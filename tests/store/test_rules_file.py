@@ -42,5 +42,5 @@ def test_a_file_that_cannot_be_meant_is_refused(tmp_path: Path, content: str, me
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="There is no rules file"):
         load_rules(tmp_path / "absent.json")

@@ -9,7 +9,7 @@ import pytest
 
 from builders import a_device_info, a_plan, a_result, a_session
 from etprof.core.errors import StoreError
-from etprof.core.run import CpuState, OutputTensor
+from etprof.core.run import CpuState, CpuTime, OutputTensor, ThreadTime
 from etprof.store.emulated_traces import was_emulated
 from etprof.store.session_file import load_session, save_reports, save_session
 
@@ -21,7 +21,8 @@ def test_a_session_reads_back_as_it_was_written(tmp_path: Path) -> None:
     )
     result = a_result(
         outputs=(OutputTensor("float32", (1, 10), "ab", "on/on_t1.outputs/output_0.bin"),),
-        cpu_before=CpuState((1000,), 0.5, 40.0),
+        cpu_before=CpuState({4: 1000}, 0.5, 40.0),
+        cpu_time=CpuTime(9, 8, (ThreadTime(5, 1, 4, 5), ThreadTime(3))),
         retried=("hot",),
     )
     session = a_session(plan, (result,), notes=("a note",))
@@ -98,3 +99,13 @@ def test_the_reports_that_were_written_are_noted_and_what_was_measured_is_not_to
     assert noted.reports == load_session(tmp_path).reports == ("report.md",)
     assert (tmp_path / "metrics.json").stat() == before
     assert save_reports(tmp_path, noted, ("report.md",)) is noted
+
+
+def test_a_folder_near_a_run_is_answered_with_the_run(tmp_path: Path) -> None:
+    folder = tmp_path / "out_toy" / "runs" / "linux"
+    save_session(folder, a_session(a_plan(folder)))
+    (folder / "on").mkdir()
+    for given, said in ((tmp_path / "out_toy", "Runs below it"), (folder / "on", "It lies in the run")):
+        with pytest.raises(StoreError, match="There is no file") as caught:
+            load_session(given)
+        assert caught.value.hint == f"{said}{':' if 'below' in said else ''} {folder}."

@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from csv_rows import read_rows
+from delegate_traces import MS, a_described_inference, a_qnn_inference
+from etprof.analysis.operators.apart import list_apart
 from etprof.analysis.operators.operator_statistics import build_operators
 from etprof.app.trace_tables import write_timelines
 from etprof.core.errors import StoreError
 from etprof.core.trace import Trace
 from etprof.store import timeline_files as files
 from etprof.traces.etdump import read_etdump
+from trace_builder import read_inferences
 
 TESTS = Path(__file__).parents[1]
 DATA = TESTS / "data" / "traces"
@@ -26,6 +29,8 @@ COLUMN_TABLES = {
     "category_comparison": files.CATEGORY_COMPARISON_COLUMNS,
     "data_movement": files.MOVEMENT_COLUMNS,
     "transpose_pairs": files.PAIR_COLUMNS,
+    "rollup": files.ROLLUP_COLUMNS,
+    "rollup_comparison": files.ROLLUP_COMPARISON_COLUMNS,
 }
 
 
@@ -94,3 +99,32 @@ def test_the_document_describes_every_column_in_order(table: str) -> None:
     document = (TESTS.parent / "docs" / "reference" / "file-formats.md").read_text(encoding="utf-8")
     section = document.split(f"<!-- columns: {table} -->")[1].split("<!-- end -->")[0]
     assert tuple(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == COLUMN_TABLES[table]
+
+
+def test_events_on_another_clock_have_ticks_and_no_time_there_and_back(tmp_path: Path) -> None:
+    trace = read_inferences(tmp_path, *(a_qnn_inference(start, (900, 700)) for start in (100 * MS, 200 * MS)))
+    every, _ = write_timelines(tmp_path, "qnn", [trace])
+    rows = [row for row in read_rows(every) if row["type"] == "UNTIMED_OPERATOR"]
+    assert [row["ticks"] for row in rows] == ["900", "700"] * 2
+    assert {row[column] for row in rows for column in ("start_us", "end_us", "duration_ms", "pct_total")} == {""}
+    assert [row["identity"] for row in rows] == ["d0.0", "d0.1"] * 2
+    (loaded,) = files.load_timeline(every)
+    assert loaded.kind.tolist() == trace.kind.tolist()
+    assert loaded.duration_ns.tolist() == trace.duration_ns.tolist()
+    assert list_apart([loaded]) == list_apart([trace])
+
+
+def test_metadata_is_in_the_timeline_there_and_back(tmp_path: Path) -> None:
+    trace = read_inferences(tmp_path, a_described_inference(MS, b"kernel\x0007", b'a, "b"'))
+    every, _ = write_timelines(tmp_path, "described", [trace])
+    (loaded,) = files.load_timeline(every)
+    assert [loaded.metadata.of(row) for row in range(3)] == ["kernel; 07", 'a, "b"', ""]
+
+
+def test_a_timeline_without_the_later_columns_is_read(tmp_path: Path) -> None:
+    every, _ = write_timelines(tmp_path, "cnn", [read_etdump(DATA / "small_cnn.etdump")])
+    lines = [line.rsplit(",", 2)[0] for line in every.read_text().splitlines()]
+    older = tmp_path / "older.csv"
+    older.write_text("\n".join(lines) + "\n")
+    (loaded,), (expected,) = files.load_timeline(older), files.load_timeline(every)
+    assert loaded.duration_ns.tolist() == expected.duration_ns.tolist()

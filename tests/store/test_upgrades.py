@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from etprof.core.errors import StoreError
-from etprof.core.plan import Variant
+from etprof.core.plan import Pair, Variant
 from etprof.store.session_file import load_session, save_reports, save_session
 from etprof.store.upgrades import SCHEMA_VERSION, UPGRADES
 from trace_builder import DATA
@@ -66,6 +66,20 @@ def test_what_version_2_added_is_filled_in(tmp_path: Path) -> None:
     assert session.export_meta is not None
     assert (session.export_meta.model, session.export_meta.numerics.worst_snr_db) == ("toy_cnn", 129.8)
     assert session.plan.variants == (Variant("linux_avx512_off", 1), Variant("linux_avx512_on", 1))
+
+
+def test_what_version_3_added_is_filled_in(tmp_path: Path) -> None:
+    metrics = copy("v2", tmp_path)["metrics.json"]
+    metrics["results"][0]["cpu_before"]["frequencies_khz"] = [1_800_000, 3_000_000]
+    (tmp_path / "metrics.json").write_text(json.dumps(metrics))
+    session = load_session(tmp_path)
+    assert (session.runner_sha256, session.prepared, session.state) == ({}, (), ())
+    assert (session.plan.method, session.plan.input_shapes) == ("", ())
+    assert session.plan.schedule.equivalence_bound == 0.02
+    assert (session.device.sme_units, session.device.performance_cores) == (None, None)
+    assert session.plan.pairs == (Pair("linux_avx512_off", "linux_avx512_on", None, None),)
+    assert {result.cpu_time for result in session.results} == {None}
+    assert session.results[0].cpu_before.frequencies_khz == {}, "they were of cores without numbers, at rest"
 
 
 def test_a_run_of_version_1_that_was_interrupted_had_no_report_and_a_bare_model_no_meta(tmp_path: Path) -> None:

@@ -272,8 +272,9 @@ def test_whatever_is_written_is_read_back(blocks: list[tuple[str, list[Event]]],
     assert trace.start_ns.tolist() == [event.start for _, event in written]
     assert trace.duration_ns.tolist() == [event.end - event.start for _, event in written]
     assert trace.instruction.tolist() == [event.instruction for _, event in written]
-    is_operator = trace.kind == EventKind.DELEGATED_OPERATOR
-    assert is_operator.tolist() == [event.delegated for _, event in written]
+    is_delegated = (trace.kind == EventKind.DELEGATED_OPERATOR) | trace.is_apart
+    assert is_delegated.tolist() == [event.delegated for _, event in written]
     accounts = account_runs(trace)
-    parts = accounts.delegated + accounts.portable + accounts.delegate_overhead + accounts.framework_overhead
+    overheads = accounts.delegate_overhead + accounts.framework_overhead
+    parts = accounts.delegated + accounts.portable + accounts.undivided + overheads
     assert parts.tolist() == accounts.end_to_end.tolist()

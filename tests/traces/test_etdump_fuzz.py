@@ -12,12 +12,28 @@ from pathlib import Path
 
 import pytest
 
+from delegate_traces import a_described_inference, a_parallel_inference, a_qnn_inference, a_vulkan_inference
+from etdump_builder import Allocation, Block, build_etdump
 from etprof.analysis.operators.accounting import build_accounting, build_categories
+from etprof.analysis.operators.apart import list_allocations, list_apart
 from etprof.analysis.operators.operator_statistics import build_operators, collect_operators
+from etprof.analysis.operators.timeline import build_tracks
 from etprof.core.errors import TraceError
+from etprof.core.plan import Variant
 from etprof.traces.etdump import read_etdump
 
 TRACES = sorted((Path(__file__).parents[1] / "data" / "traces").glob("*.etdump"))
+STARTS = [1_000_000_000 * run for run in range(1, 9)]
+ALLOCATING: list[Block] = [("Execute", [Allocation(1, 64), *a_qnn_inference(start)]) for start in STARTS]
+# What delegates other than XNNPACK write, metadata, allocations, and a newer schema, beside the recorded ones.
+BUILT = [
+    build_etdump([("Execute", a_vulkan_inference(start)) for start in STARTS]),
+    build_etdump([("Execute", a_vulkan_inference(start, clock_offset=-5_000_000)) for start in STARTS]),
+    build_etdump([("Execute", a_parallel_inference(start)) for start in STARTS], version=1, later_fields=True),
+    build_etdump([("Execute", a_described_inference(start, b"kernel", b"\x05", b"s" * 2000)) for start in STARTS]),
+    build_etdump(ALLOCATING, allocators=("one", "two")),
+]
+CONTENTS = [*(path.read_bytes() for path in TRACES), *BUILT]
 COUNT = int(os.environ.get("ETPROF_FUZZ") or (20_000 if os.environ.get("ETPROF_REQUIRE_ALL") == "1" else 3_000))
 GROUPS = 10
 # Seeds that once broke the reader.
@@ -27,7 +43,7 @@ INTERESTING = (0, 1, 2, 3, 4, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000
 
 def mutate(seed: int) -> bytes:
     rng = random.Random(seed)
-    data = bytearray(rng.choice(TRACES).read_bytes())
+    data = bytearray(rng.choice(CONTENTS))
     for _ in range(rng.choice((1, 1, 2, 4, 16, 64))):
         # Most of the structure that offsets hang on stands at the beginning and at the end.
         at = rng.choice((rng.randrange(len(data)), rng.randrange(min(len(data), 256)), max(0, len(data) - 300)))
@@ -82,6 +98,9 @@ def survive(seed: int, path: Path) -> bool:
         == accounting.end_to_end_ns
     )
     build_operators([trace])
+    list_apart([trace])
+    list_allocations([trace])
+    build_tracks(Variant("on", 1), [trace])
     return True
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from etdump_builder import Event
 from etprof.core.trace import EventKind, Trace
-from etprof.traces.event_kinds import EventColumns, build_trace
+from etprof.traces.event_kinds import EventColumns, TraceParts, build_trace
 
 INFERENCE = (
     Event("Conv #1", 110, 150, 0, delegated=True),
@@ -32,7 +32,8 @@ def build(*blocks: Sequence[Event]) -> Trace:
         duration_ns=np.array([event.end - event.start for _, event in events], np.int64),
         filled=len(events),
     )
-    return build_trace(columns, tuple(names), tuple(f"block {i}" for i in range(len(blocks))), ("of the file",))
+    block_names = tuple(f"block {i}" for i in range(len(blocks)))
+    return build_trace(TraceParts(columns, tuple(names), block_names, ("of the file",)))
 
 
 def kinds(trace: Trace) -> list[EventKind]:
@@ -107,9 +108,9 @@ def test_a_call_around_nothing_is_the_operator_itself() -> None:
 def test_places_that_other_entries_left_unused_are_dropped() -> None:
     columns = EventColumns.empty(5)
     assert columns.without_spare().filled == 0
-    columns.filled, columns.debug_events = 3, 2
+    columns.filled = 3
     columns.name[:] = range(5)
     kept = columns.without_spare()
-    assert (kept.name.tolist(), len(kept.start_ns), kept.debug_events) == ([0, 1, 2], 3, 2)
+    assert (kept.name.tolist(), len(kept.start_ns), kept.filled) == ([0, 1, 2], 3, 3)
     columns.filled = 5
     assert columns.without_spare() is columns

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from etdump_builder import Writer
 from etprof.core.errors import TraceError
 from etprof.traces.flatbuffer import Buffer, Positions
 
@@ -91,3 +92,21 @@ def test_whatever_lies_is_refused_with_the_files_name(data: bytes, problem: str,
     with pytest.raises(TraceError, match=f"some.bin is damaged: {problem}") as caught:
         read_all(write(tmp_path, data))
     assert caught.value.hint
+
+
+def test_a_field_that_only_some_tables_have_may_be_wider_than_the_others(tmp_path: Path) -> None:
+    writer = Writer(bytearray(8))
+    for entry, widths in zip(writer.vector(0, 2), ({0: 8}, {}), strict=True):
+        writer.table(entry, widths)
+    buffer = write(tmp_path, bytes(writer.data))
+    first, length = buffer.vectors(buffer.follow(at(0)), 4)
+    tables = buffer.tables(buffer.follow(first[0] + 4 * np.arange(length[0])))
+    assert (buffer.field(tables, 0, 8) > 0).tolist() == [True, False]
+
+
+def test_other_data_may_follow_and_a_flatbuffer_that_ends_too_early_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "some.bin"
+    path.write_bytes(SMALL + b"more")
+    assert Buffer(path, len(SMALL)).size == len(SMALL)
+    with pytest.raises(TraceError, match="it is cut off"):
+        Buffer(path, len(SMALL) + 5)

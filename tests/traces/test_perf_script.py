@@ -4,13 +4,19 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from etprof.analysis.kernels.imported_functions import build_imported_evidence
 from etprof.core.errors import TraceError
 from etprof.core.report import Executed
+from etprof.traces.mapped_code import MappedCode
 from etprof.traces.perf_script import read_perf_script
 from parts import need
 from sample_builder import NEON, SME
@@ -103,10 +109,67 @@ def test_code_is_read_from_the_files_that_perf_names(tmp_path: Path) -> None:
         f" 1 2.5: 7080 [unknown] ({library})\n 1 3.5: 7084 [unknown] ({library})\n"
         " 1 4.5: 9000 [unknown] (/not/here.so)\n"
     )
-    found = build_imported_evidence("perf.script", read_perf_script(a_recording(tmp_path, text), "arm64"))
+    samples = read_perf_script(a_recording(tmp_path, text), "arm64", reads_files=True)
+    found = build_imported_evidence("perf.script", samples)
     assert {row.kernels[0].instruction_class: row.executed for row in found.operators} == {
         "SME": Executed.YES, "NEON": Executed.UNCLEAR, "unknown": Executed.UNCLEAR
     }  # fmt: skip
+
+
+def test_no_file_that_a_recording_names_is_opened_unless_asked_for(tmp_path: Path) -> None:
+    library = tmp_path / "lib.so"
+    library.write_bytes(SME * 64)
+    text = (
+        f" 1 1.0: PERF_RECORD_MMAP2 1/1: [0x7000(0x1000) @ 0 fe:00 1 2]: r-xp {library}\n"
+        f" 1 2.5: 7080 [unknown] ({library})\n"
+    )
+    recording = a_recording(tmp_path, text)
+    assert [place.code for place in read_perf_script(recording, "arm64").locations] == [b""]
+    assert [place.code for place in read_perf_script(recording, "arm64", reads_files=True).locations] == [SME * 4]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1 " * 30_000,
+        "a " * 10_000 + "1 1.0: " + "b: " * 10_000,
+        "1 1.0: " + "a (" * 20_000,
+        "1 1.0: 7f (" * 5_000,
+        "x 1 [1] 1.0: 1 c: 7f s+0x" + "+0x1" * 15_000 + " (l)",
+        " PERF_RECORD_MMAP2 " * 3_000,
+        "PERF_RECORD_MMAP " + "1" * 60_000,
+    ],
+    ids=["threads", "events", "libraries", "frames", "offsets", "mappings", "digits"],
+)
+def test_no_line_takes_more_than_linear_time(tmp_path: Path, line: str) -> None:
+    """Worse than linear, these take from seconds to hours; the limit is far from what a busy machine needs."""
+    recording = a_recording(tmp_path, f"{PERF}\n{line}\n" * 10)
+    start = time.process_time()
+    assert len(read_perf_script(recording, "arm64")) >= 50
+    assert time.process_time() - start < 2
+
+
+def test_a_later_mapping_takes_the_place_of_what_it_covers(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.so", tmp_path / "second.so"
+    first.write_bytes(bytes(range(256)) * 16)
+    second.write_bytes(b"\xff" * 4096)
+    mapped = MappedCode(reads_files=True)
+    mapped.add(0x1000, 0x1000, 0, str(first))
+    mapped.add(0x1400, 0x100, 0, str(second))
+    assert mapped.code_at(0x13F0) == bytes(range(0xF0, 0x100))
+    assert mapped.code_at(0x1400) == b"\xff" * 16
+    assert mapped.code_at(0x1510) == bytes(range(0x10, 0x20))
+    assert (mapped.code_at(0xFFF), mapped.code_at(0x2000)) == (b"", b"")
+    mapped.add(0, 0x10000, 0, str(tmp_path / "gone.so"))
+    assert mapped.code_at(0x1400) == b""
+
+
+@given(st.binary(max_size=300).map(lambda junk: junk.decode("utf-8", "replace")))
+def test_any_text_gives_samples_or_an_error_in_words(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for content in (text, f"sample:\n{text}", f" 1 1.0: {text}", SIMPLEPERF.replace("28290", text)):
+            with suppress(TraceError):
+                read_perf_script(a_recording(Path(folder), content), "arm64")
 
 
 @pytest.mark.parametrize("chains", [False, True], ids=["flat", "call chains"])
@@ -121,7 +184,8 @@ def test_a_real_recording_of_perf_is_read(tmp_path: Path, chains: bool) -> None:
     fields = [] if chains else ["-F", "tid,time,ip,sym,dso"]
     command = ["perf", "script", "-i", str(data), "--show-mmap-events", *fields]
     text = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
-    found = read_perf_script(a_recording(tmp_path, text), "x86_64" if platform.machine() == "x86_64" else "arm64")
+    architecture = "x86_64" if platform.machine() == "x86_64" else "arm64"
+    found = read_perf_script(a_recording(tmp_path, text), architecture, reads_files=True)
     assert len(found) > 20
     assert any("libz" in name for name in found.libraries)
     # With call chains perf prints places within a file, for which its mappings say nothing.

@@ -1,5 +1,7 @@
 """Whether two variants computed the same thing: their output tensors compared by the largest difference."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,20 +19,40 @@ def output_tolerance(meta: ExportMeta | None) -> float:
 
 
 def relative_difference(baseline: Outputs, candidate: Outputs) -> float | None:
-    """The largest absolute difference over the largest baseline value; infinite where shapes or NaNs disagree."""
-    if not baseline and not candidate:
-        return None
-    if [len(t) for t in baseline] != [len(t) for t in candidate]:
+    """The largest absolute difference over the largest baseline value; infinite where shapes or NaNs disagree.
+
+    None where nothing can be compared: there is no output, or none is numbers.
+    """
+    if [_length(t) for t in baseline] != [_length(t) for t in candidate]:
         return float("inf")
-    return max((_tensor_difference(b, c) for b, c in zip(baseline, candidate, strict=True)), default=None)
+    pairs = zip(baseline, candidate, strict=True)
+    return max((_tensor_difference(b, c) for b, c in pairs if b is not None and c is not None), default=None)
+
+
+def _length(values: NDArray[np.float64] | None) -> int | None:
+    return None if values is None else len(values)
 
 
 def _tensor_difference(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> float:
     if baseline.size == 0:
         return 0.0
     finite = np.isfinite(baseline)
-    if not np.array_equal(finite, np.isfinite(candidate)):
+    # Equal infinities have the same sign.
+    agrees = np.array_equal(baseline[~finite], candidate[~finite], equal_nan=True)
+    if not agrees or not np.isfinite(candidate[finite]).all():
         return float("inf")
     scale = float(np.max(np.abs(baseline[finite]), initial=0.0))
     difference = float(np.max(np.abs(baseline[finite] - candidate[finite]), initial=0.0))
     return difference / scale if scale else difference
+
+
+def list_not_finite(outputs: Outputs) -> tuple[str, ...]:
+    """The outputs that hold NaN or infinity, each as a phrase: output 0 (3 of 10 values)."""
+    numbers = ((i, values) for i, values in enumerate(outputs) if values is not None)
+    counts = ((i, int((~np.isfinite(values)).sum()), values.size) for i, values in numbers)
+    return tuple(f"output {i} ({count} of {whole} values)" for i, count, whole in counts if count)
+
+
+def list_not_numbers(outputs: Outputs, types: Sequence[str]) -> tuple[str, ...]:
+    """The outputs that cannot be compared as numbers, each as a phrase: output 1 (string)."""
+    return tuple(f"output {i} ({types[i]})" for i, values in enumerate(outputs) if values is None)

@@ -3,21 +3,26 @@
 The statistics are those of any two runs (analysis/run_pairs.py). The rule is the one of equivalence tests
 (Schuirmann, A Comparison of the Two One-Sided Tests Procedure, Journal of Pharmacokinetics and Biopharmaceutics 15(6),
 1987): a variant passes when the whole interval of its slow-down lies within the tolerance, fails when the whole
-interval lies beyond it, and is inconclusive in between, so that too few blocks can neither pass nor fail.
+interval lies beyond it, and is inconclusive in between, so that too few blocks can neither pass nor fail. Outputs are
+compared by the tolerance of the more precise side: an INT8 model in place of an fp32 one is another model.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import log
 
-from etprof.analysis.output_differences import output_tolerance, relative_difference
+from etprof.analysis.output_differences import output_tolerance as precision_tolerance
+from etprof.analysis.output_differences import relative_difference
 from etprof.analysis.run_pairs import compare_variants, list_differences
+from etprof.analysis.timing.doubts import find_different_outputs
 from etprof.analysis.timing.speedup import MINIMUM_PAIRS, more_blocks
 from etprof.core.errors import UsageError
+from etprof.core.estimates import Interval
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.loaded_run import LoadedRun
 from etprof.core.plan import Variant
 from etprof.core.regression import Outcome, RegressionCheck, VariantCheck
-from etprof.core.report import Interval, Report, VariantReport
+from etprof.core.report import Report, VariantReport
 from etprof.core.run import BlockResult, Session
 
 # Findings of a run that the check reports as failures or doubts of its own.
@@ -45,7 +50,13 @@ class CheckedRun:
         return self.run.of(variant).results[0]
 
 
-def check_regression(known_good: CheckedRun, run: CheckedRun, tolerance: float) -> RegressionCheck:
+def check_regression(
+    known_good: CheckedRun, run: CheckedRun, tolerance: float, output_tolerance: float | None = None
+) -> RegressionCheck:
+    """Whoever states an `output_tolerance` accepts a change of precision whose outputs stay within it."""
+    is_accepted = output_tolerance is not None
+    if output_tolerance is None:
+        output_tolerance = min(precision_tolerance(side.session.export_meta) for side in (known_good, run))
     _refuse_strangers(known_good, run)
     shared = [key for key in known_good.variants if key in run.variants]
     differences = {key: _compare_outputs(known_good, run, key) for key in shared}
@@ -59,11 +70,14 @@ def check_regression(known_good: CheckedRun, run: CheckedRun, tolerance: float) 
         known_good=known_good.label,
         model=run.report.model,
         tolerance=tolerance,
+        output_tolerance=output_tolerance,
         variants=variants,
         failures=(
             *_failed_blocks(run.session),
             *_missing_variants(known_good, run),
-            *_changed_outputs(known_good, run, differences),
+            *(() if is_accepted else _changed_precision(known_good, run)),
+            *_different_outputs(run, output_tolerance if is_accepted else precision_tolerance(run.session.export_meta)),
+            *_changed_outputs(known_good, run, differences, output_tolerance),
         ),
         doubts=tuple(_doubts(known_good, run, differences, variants)),
         findings=tuple(_findings(known_good, run)),
@@ -79,7 +93,7 @@ def judge_slowdown(speedup: Interval | None, noise_floor: float | None, toleranc
     if slowdown.high <= tolerance:
         outcome, reason = Outcome.PASS, "the whole interval lies within the tolerance"
     elif slowdown.low <= tolerance:
-        advice = more_blocks(speedup, blocks, 1 / (1 + tolerance))
+        advice = more_blocks(speedup, blocks, abs(log(speedup.value * (1 + tolerance))))
         outcome, reason = Outcome.INCONCLUSIVE, f"the interval includes the tolerance; {advice}"
     elif noise_floor is not None and slowdown.value <= noise_floor:
         outcome, reason = Outcome.INCONCLUSIVE, "beyond the tolerance, but within the noise floor"
@@ -112,7 +126,7 @@ def _check_variant(known_good: CheckedRun, run: CheckedRun, key: Variant, tolera
         return None
     if after.latency is None:
         return replace(untimed, reason=f"not timed in {run.label}")
-    comparison = compare_variants(before, after, known_good.session.plan.schedule.seed)
+    comparison = compare_variants(before, after, known_good.session.plan.schedule)
     blocks = min(before.latency.blocks, after.latency.blocks)
     return replace(
         judge_slowdown(comparison.speedup, comparison.noise_floor, tolerance, blocks),
@@ -165,11 +179,25 @@ def _missing_variants(known_good: CheckedRun, run: CheckedRun) -> Iterator[str]:
             yield f"{variant.label} is missing in {run.label}."
 
 
+def _changed_precision(known_good: CheckedRun, run: CheckedRun) -> Iterator[str]:
+    metas = [side.session.export_meta for side in (known_good, run)]
+    before, after = (meta.precision if meta else "" for meta in metas)
+    if before and after and before != after:
+        yield (
+            f"The model's precision changed from {before} to {after}: this is another model. "
+            "Accept it by stating how far its outputs may differ, with --output-tolerance."
+        )
+
+
+def _different_outputs(run: CheckedRun, tolerance: float) -> Iterator[str]:
+    """Between the variants of the run itself, whose precision is one."""
+    for comparison in run.report.comparisons:
+        yield from (finding.message for finding in find_different_outputs(comparison, tolerance))
+
+
 def _changed_outputs(
-    known_good: CheckedRun, run: CheckedRun, differences: Mapping[Variant, float | None]
+    known_good: CheckedRun, run: CheckedRun, differences: Mapping[Variant, float | None], tolerance: float
 ) -> Iterator[str]:
-    yield from (finding.message for finding in run.report.findings if finding.kind is FindingKind.OUTPUTS_DIFFER)
-    tolerance = max(output_tolerance(side.session.export_meta) for side in (known_good, run))
     for key, difference in differences.items():
         if difference is not None and difference > tolerance:
             yield (

@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 from etprof.analysis.advice.next_steps import find_next_steps
 from etprof.analysis.graph.alignment import align_operators, list_mapped
 from etprof.analysis.graph.data_movement import find_cancelling, list_layout_changes
+from etprof.analysis.graph.work import add_work
 from etprof.analysis.kernels.sample_tracks import build_sample_tracks
 from etprof.analysis.kernels.variant_kernels import add_evidence
+from etprof.analysis.model_findings import find_model_findings
 from etprof.analysis.operators.accounting import build_accounting, build_categories
+from etprof.analysis.operators.apart import list_allocations, list_apart, list_trace_findings
 from etprof.analysis.operators.category_changes import build_category_changes, find_bottleneck
 from etprof.analysis.operators.operator_changes import build_operator_changes
 from etprof.analysis.operators.operator_statistics import (
@@ -17,11 +20,15 @@ from etprof.analysis.operators.operator_statistics import (
     describe_operators,
     find_unmatched_names,
 )
+from etprof.analysis.operators.rollups import build_rollups, compare_rollups
 from etprof.analysis.operators.timeline import build_tracks
 from etprof.analysis.output_differences import output_tolerance, relative_difference
+from etprof.analysis.output_findings import find_output_findings
+from etprof.analysis.thread_scaling import build_scaling
 from etprof.analysis.timing.device_changes import describe_cores, describe_device
 from etprof.analysis.timing.doubts import find_doubts
 from etprof.analysis.timing.latency import block_medians_ms, summarize_latency
+from etprof.analysis.timing.run_line import build_run_line
 from etprof.analysis.timing.speedup import estimate_speedup, judge, log_ratios, measure_noise_floor, rank_test
 from etprof.core.coverage import Coverage
 from etprof.core.graph import GraphNode
@@ -69,6 +76,13 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, coverage: Covera
         for each in run.sessions
         for before, after in each.plan.compared
     )
+    doubts = [
+        finding
+        for each in run.sessions
+        for finding in find_doubts(each, variants, comparisons, output_tolerance(each.export_meta))
+    ]
+    reports = {each.variant: each for each in variants}
+    nodes = {variant: analysis.nodes or {} for variant, analysis in analyses.items()}
     report = Report(
         title=title,
         model=session.plan.model.name,
@@ -76,14 +90,17 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, coverage: Covera
         context=_build_context(session),
         variants=variants,
         comparisons=comparisons,
-        findings=tuple(
-            finding
-            for each in run.sessions
-            for finding in find_doubts(each, variants, comparisons, output_tolerance(each.export_meta))
+        findings=(
+            *doubts,
+            *find_output_findings(run),
+            *(f for each in run.variants for f in list_trace_findings(each.variant, each.traces)),
+            *find_model_findings(run, reports, nodes),
         ),
         next_steps=find_next_steps(variants, comparisons),
         times_are_real=run.times_are_real,
         tracks=_list_tracks(run, analyses),
+        run_line=build_run_line(run.sessions) if run.times_are_real else None,
+        scaling=build_scaling(run),
     )
     return RunAnalysis(run, add_evidence(report, run, coverage), analyses)
 
@@ -104,6 +121,7 @@ def _analyze_variant(loaded: LoadedVariant) -> VariantAnalysis:
         peak_bytes=max((r.peak_bytes for r in results if r.peak_bytes is not None), default=None),
         runner=", ".join(sorted({r.runner for r in results})),
         samples_ms=tuple(tuple(t / NS_PER_MS for t in r.latency_ns) for r in timed if r.latency_ns),
+        noise_floor=measure_noise_floor([block_medians_ms(timed)], loaded.session.plan.schedule.seed),
     )
     if not traces:
         return VariantAnalysis(report)
@@ -111,12 +129,8 @@ def _analyze_variant(loaded: LoadedVariant) -> VariantAnalysis:
     accounting = build_accounting(traces)
     details = describe_operators(tables, accounting.end_to_end_ns)
     nodes = list_mapped(align_operators(tables, loaded.graph)) if loaded.graph else {}
-    operators = tuple(
-        replace(detail.row, module_path=nodes[detail.row.identity].module_path)
-        if detail.row.identity in nodes
-        else detail.row
-        for detail in details
-    )
+    details = tuple(replace(each, row=add_work(each.row, nodes.get(each.row.identity))) for each in details)
+    operators = tuple(detail.row for detail in details)
     report = replace(
         report,
         accounting=accounting,
@@ -125,17 +139,25 @@ def _analyze_variant(loaded: LoadedVariant) -> VariantAnalysis:
         unmatched_names=find_unmatched_names(traces),
         layout_changes=list_layout_changes(operators, nodes, loaded.graph),
         cancelling=find_cancelling(operators, nodes, loaded.graph, traces[0]),
+        rollups=build_rollups(operators),
+        apart=list_apart(traces),
+        allocations=list_allocations(traces),
     )
     return VariantAnalysis(report, details, nodes, build_tracks(loaded.variant, traces))
 
 
 def _list_tracks(run: LoadedRun, analyses: Mapping[Variant, VariantAnalysis]) -> tuple[Track, ...]:
     """Inferences of each variant; behind them the samples of those whose inferences are there as recorded."""
-    tracks = [track for analysis in analyses.values() for track in analysis.tracks]
+    tracks: list[Track] = []
     for loaded in run.variants:
-        recorded = [track for track in analyses[loaded.variant].tracks if track.inferences == 1]
-        if loaded.sampled and recorded:
-            tracks += build_sample_tracks(loaded.variant, *loaded.sampled[0], recorded[-1])
+        own = analyses[loaded.variant].tracks
+        if own and loaded.sampled and loaded.sampled[0].trace is loaded.traces[0]:
+            samples, trace = loaded.sampled[0]
+            # Inferences are recorded by the thread that calls the model.
+            *others, recorded = own
+            own = (*others, replace(recorded, thread=samples.main_thread))
+            own += build_sample_tracks(loaded.variant, samples, trace, recorded)
+        tracks += own
     return tuple(tracks)
 
 
@@ -144,11 +166,12 @@ def _build_comparison(
 ) -> Comparison:
     real = before.times_are_real and after.times_are_real
     ours, theirs = (before.results, after.results) if real else ((), ())
-    seed = before.session.plan.schedule.seed
+    schedule = before.session.plan.schedule
+    seed, bound = schedule.seed, schedule.equivalence_bound
     ratios = log_ratios(ours, theirs)
     speedup = estimate_speedup(ratios, seed)
     noise_floor = measure_noise_floor([block_medians_ms(ours), block_medians_ms(theirs)], seed)
-    verdict, reason = judge(speedup, noise_floor, len(ratios))
+    verdict, reason = judge(speedup, noise_floor, len(ratios), bound)
     return Comparison(
         baseline=before.variant,
         candidate=after.variant,
@@ -164,6 +187,8 @@ def _build_comparison(
         operators=build_operator_changes(baseline.operators, candidate.operators)
         if baseline.operators and candidate.operators
         else (),
+        equivalence_bound=bound,
+        rollups=compare_rollups(baseline.rollups, candidate.rollups),
     )
 
 
@@ -185,6 +210,10 @@ def _build_context(session: Session) -> dict[str, str]:
         "started": session.started_at,
         "command": session.command,
     }
+    if methods := sorted({r.method_name for r in session.results if r.is_ok and r.method_name}):
+        context["method"] = ", ".join(methods)
+    if session.plan.input_shapes:
+        context["input shapes"] = ", ".join(str(list(shape)) for shape in session.plan.input_shapes)
     context |= describe_device(device) | describe_cores(session)
     context |= dict(session.versions)
     if device.sme_vector_bits:

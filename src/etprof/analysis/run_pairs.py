@@ -1,50 +1,79 @@
 """Two finished runs side by side: variants of the same name and thread count, with the statistics of any pair."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from etprof.analysis.operators.category_changes import build_category_changes, find_bottleneck
+from etprof.analysis.operators.rollups import compare_rollups
 from etprof.analysis.timing.speedup import estimate_unpaired_speedup, judge, measure_noise_floor
 from etprof.core.errors import UsageError
 from etprof.core.findings import Finding, FindingKind
-from etprof.core.plan import Variant
+from etprof.core.plan import Schedule, Variant
 from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.run import Session
 from etprof.core.units import NO_TIMES
 
+# What each run's own report says of how steadily it was measured.
+_STEADINESS = (
+    FindingKind.SPREAD,
+    FindingKind.DRIFT,
+    FindingKind.NOT_STEADY,
+    FindingKind.DISTURBED,
+    FindingKind.FREQUENCY_MOVED,
+    FindingKind.THROTTLED,
+    FindingKind.TEMPERATURE_ROSE,
+    FindingKind.FEW_RUNS,
+    FindingKind.INCOMPLETE,
+)
 
-def compare_runs(sessions: Mapping[str, Session], reports: Mapping[str, Report], *, title: str) -> Report:
-    """`sessions` and `reports` map the baseline's label and the candidate's, in this order, to what they are."""
+
+def compare_runs(
+    sessions: Mapping[str, Session],
+    reports: Mapping[str, Report],
+    *,
+    title: str,
+    names: Mapping[str, str] | None = None,
+) -> Report:
+    """`sessions` and `reports` map the baseline's label and the candidate's, in this order, to what they are.
+
+    `names` maps variants of the baseline, each by its experiment or its stem, to what they are called in the candidate.
+    """
     (before_label, before), (after_label, after) = sessions.items()
     for label, session in sessions.items():
         if not session.device.times_are_real:
             raise UsageError(f"{label} cannot be compared; {NO_TIMES}.", hint="Compare runs of a real CPU.")
     ours = {variant.variant: variant for variant in reports[before_label].variants if variant.latency}
     theirs = {variant.variant: variant for variant in reports[after_label].variants if variant.latency}
-    shared = [key for key in ours if key in theirs]
+    known = f"{before_label} has {_listed(ours)}; {after_label} has {_listed(theirs)}."
+    shared = _match_names(ours, theirs, names or {}, known)
     if not shared:
         raise UsageError(
             f"{before_label} and {after_label} have no variant of the same name and thread count.",
-            hint=f"{before_label} has {_listed(ours)}; {after_label} has {_listed(theirs)}.",
+            hint=f"{known} --map OLD=NEW matches variants of other names.",
         )
-    variants = [(_labelled(ours[key], before_label), _labelled(theirs[key], after_label)) for key in shared]
+    variants = [(_labelled(ours[one], before_label), _labelled(theirs[other], after_label)) for one, other in shared]
     return Report(
         title=title,
         model=reports[after_label].model,
         created_at=reports[after_label].created_at,
         context={**_prefixed(before_label, reports), **_prefixed(after_label, reports)},
         variants=tuple(variant for pair in variants for variant in pair),
-        comparisons=tuple(compare_variants(b, c, before.plan.schedule.seed) for b, c in variants),
-        findings=(*list_differences(before_label, before, after_label, after), *_left_out(ours, theirs)),
+        comparisons=tuple(compare_variants(b, c, before.plan.schedule) for b, c in variants),
+        findings=(
+            *list_differences(before_label, before, after_label, after),
+            *_left_out(ours, theirs, shared),
+            *_of_each_run(reports),
+        ),
     )
 
 
-def compare_variants(baseline: VariantReport, candidate: VariantReport, seed: int) -> Comparison:
+def compare_variants(baseline: VariantReport, candidate: VariantReport, schedule: Schedule) -> Comparison:
     before = baseline.latency.block_medians_ms if baseline.latency else ()
     after = candidate.latency.block_medians_ms if candidate.latency else ()
-    speedup = estimate_unpaired_speedup(before, after, seed)
-    noise_floor = measure_noise_floor([before, after], seed)
-    verdict, reason = judge(speedup, noise_floor, min(len(before), len(after)))
+    speedup = estimate_unpaired_speedup(before, after, schedule.seed)
+    # The two runs were not interleaved: a drift of either does not cancel.
+    noise_floor = measure_noise_floor([before, after], schedule.seed, interleaved=False)
+    verdict, reason = judge(speedup, noise_floor, min(len(before), len(after)), schedule.equivalence_bound)
     return Comparison(
         baseline=baseline.variant,
         candidate=candidate.variant,
@@ -57,6 +86,8 @@ def compare_variants(baseline: VariantReport, candidate: VariantReport, seed: in
         bottleneck_before=find_bottleneck(baseline),
         bottleneck_after=find_bottleneck(candidate),
         output_difference=None,
+        equivalence_bound=schedule.equivalence_bound,
+        rollups=compare_rollups(baseline.rollups, candidate.rollups),
     )
 
 
@@ -83,15 +114,44 @@ def list_differences(before_label: str, before: Session, after_label: str, after
     return findings
 
 
-def _left_out(ours: Mapping[Variant, VariantReport], theirs: Mapping[Variant, VariantReport]) -> list[Finding]:
+def _match_names(
+    ours: Collection[Variant], theirs: Collection[Variant], names: Mapping[str, str], known: str
+) -> list[tuple[Variant, Variant]]:
+    for side, wanted in ((ours, names.keys()), (theirs, names.values())):
+        for name in wanted:
+            if not any(name in (variant.experiment, variant.stem) for variant in side):
+                raise UsageError(f"There is no timed variant {name!r} to match.", hint=known)
+    pairs = []
+    for one in ours:
+        name = names.get(one.stem, names.get(one.experiment, one.experiment))
+        pairs += [(one, other) for other in theirs if other.stem == name or other == Variant(name, one.threads)]
+    return pairs
+
+
+def _of_each_run(reports: Mapping[str, Report]) -> list[Finding]:
+    """How steady each run was: a comparison is no better than the noisier of its sides."""
+    return [
+        replace(finding, message=f"{label}: {finding.message}")
+        for label, report in reports.items()
+        for finding in report.findings
+        if finding.kind in _STEADINESS
+    ]
+
+
+def _left_out(
+    ours: Mapping[Variant, VariantReport],
+    theirs: Mapping[Variant, VariantReport],
+    shared: Sequence[tuple[Variant, Variant]],
+) -> list[Finding]:
     return [
         Finding(
             FindingKind.NOT_COMPARED,
             f"{variant.label} is in one run only.",
-            "Variants are matched by name and thread count.",
+            "Variants are matched by name and thread count; --map OLD=NEW matches others.",
         )
-        for key, variant in (*ours.items(), *theirs.items())
-        if not (key in ours and key in theirs)
+        for side, reports in enumerate((ours, theirs))
+        for key, variant in reports.items()
+        if key not in [pair[side] for pair in shared]
     ]
 
 

@@ -11,6 +11,7 @@ from etprof.api.runs import Run
 from etprof.app import profiling
 from etprof.app.devices import parse_device
 from etprof.app.measuring import Observer
+from etprof.app.named_model import export_named, find_export
 from etprof.app.plans import (
     PROFILE_RUNS,
     PROFILE_SCHEDULE,
@@ -18,20 +19,28 @@ from etprof.app.plans import (
     build_profile_schedule,
     read_plan,
 )
-from etprof.app.profiling import RunOptions
+from etprof.app.profiling import build_run_options
 from etprof.app.progress import Progress, RunCounter
 from etprof.app.reporting import analyze_measured, write_report
 from etprof.app.runs import MeasuredRun
+from etprof.app.thread_counts import parse_threads
 from etprof.core.errors import UsageError
 from etprof.core.plan import Plan
 
 
 def profile(
-    pte: StrPath,
+    model: StrPath,
     *,
+    dtype: str = "",
+    quantize: bool = False,
+    models_dir: StrPath | None = None,
     device: str = "local",
+    device_folder: str = "",
+    emulator: str = "",
+    prepare: bool = False,
+    keep_on_device: bool = False,
     runner: str = "auto",
-    threads: int = 1,
+    threads: int | str | Iterable[int] = 1,
     runs: int = PROFILE_RUNS,
     blocks: int = PROFILE_SCHEDULE.blocks,
     max_blocks: int = PROFILE_SCHEDULE.max_blocks,
@@ -44,22 +53,32 @@ def profile(
 ) -> Run:
     """Profiles a model with the best extension of the device's CPU hidden and shown, and writes the report.
 
-    The options are those of `etprof profile`. `budget` is a text such as 90s or 10m, or a number of seconds. `progress`
-    is called with the number of finished blocks, the number of planned ones and a few words; True shows a bar.
+    `model` is a .pte, or the name of a model, which is exported first unless that was done and nothing has changed.
+    The options are those of `etprof profile`. `threads` is a number, several of them, or "auto". `budget` is a text
+    such as 90s or 10m, or a number of seconds. `progress` is called with the number of finished blocks, the number of
+    planned ones and a few words; True shows a bar.
     """
-    _require_positive(threads=threads, runs=runs, blocks=blocks, max_blocks=max_blocks)
-    path = Path(pte)
+    _require_positive(runs=runs, blocks=blocks, max_blocks=max_blocks)
+    options = build_run_options(f"etprof.profile({Path(model).name!r})", force=force, resume=resume)
+    wanted = find_export(
+        str(model), dtype=dtype, quantize=quantize, models_dir=Path(models_dir) if models_dir is not None else None
+    )
     watched, say = _watch(progress)
+    request = replace(
+        parse_device(device), runner=runner, folder=device_folder, emulator=emulator, prepare=prepare,
+        keep=keep_on_device, progress=say,
+    )  # fmt: skip
+    pte = export_named(wanted, request) if wanted else Path(model)
     with watched as observer:
         measured = profiling.profile(
-            path,
-            replace(parse_device(device), runner=runner, progress=say),
+            pte,
+            request,
             observer,
-            _build_options(f"etprof.profile({path.name!r})", force=force, resume=resume),
+            options,
             output_root=Path(output_root) if output_root is not None else None,
             schedule=build_profile_schedule(blocks, max_blocks, str(budget)),
             runs=runs,
-            threads=(threads,),
+            threads=parse_threads(threads),
             kernels=kernels,
         )
     return _finish(measured)
@@ -92,7 +111,7 @@ def run_plan(
         keep=keep_on_device,
     )  # fmt: skip
     name = source.name if isinstance(source, Path) else "plan"
-    options = _build_options(f"etprof.run_plan({name!r})", force=force, resume=resume)
+    options = build_run_options(f"etprof.run_plan({name!r})", force=force, resume=resume)
     watched, say = _watch(progress)
     with watched as observer:
         measured = profiling.run_on(
@@ -105,12 +124,6 @@ def _require_positive(**counts: int) -> None:
     for name, count in counts.items():
         if count < 1:
             raise UsageError(f"{name} is {count}.", hint=f"Give {name} a whole number from 1 on.")
-
-
-def _build_options(command: str, *, force: bool, resume: bool) -> RunOptions:
-    if force and resume:
-        raise UsageError("force and resume are mutually exclusive.", hint="force starts over, resume continues.")
-    return RunOptions(command, force=force, resume=resume)
 
 
 def _watch(progress: Progress | bool | None) -> tuple[AbstractContextManager[Observer], Callable[[str], None]]:

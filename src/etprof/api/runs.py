@@ -1,13 +1,14 @@
 """Runs as objects: a report that shows itself in a notebook and gives its numbers as tables."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from etprof.analysis.operators.rollups import DEFAULT_DEPTH, roll_up
 from etprof.analysis.report import RunAnalysis
 from etprof.api import StrPath
 from etprof.api.tables import Cell, Table, build_table
 from etprof.app.gate import compare_analyzed
-from etprof.app.reporting import analyze
+from etprof.app.reporting import analyze, redact, write_report
 from etprof.core import records
 from etprof.core.findings import Finding
 from etprof.core.report import Report, VariantReport
@@ -42,12 +43,31 @@ class ReportView:
         """A row for each operator of each variant, the slowest first."""
         return self._table(records.OperatorRecord._fields, records.list_operators)
 
+    def rollup(self, by: str = "kind", *, depth: int = DEFAULT_DEPTH) -> Table:
+        """A row for each group of operators of each variant: `by` kind of layer, module or shape.
+
+        `depth` is for modules: how many names of their path count, so that 2 makes `stages.0` a group.
+        """
+        return build_table(
+            records.RollupRecord._fields,
+            (
+                records.describe_rollup(variant.variant, by, row)
+                for variant in self.report.variants
+                for row in roll_up(variant.operators, by, depth)
+            ),
+        )
+
     def kernels(self) -> Table:
         """A row for each kernel that was seen executing in an operator; none where kernels were not sampled."""
         return self._table(
             records.KernelRecord._fields,
             lambda variant: records.list_kernels(variant.evidence) if variant.evidence else (),
         )
+
+    def scaling(self) -> Table:
+        """A row for each thread count of each experiment that was timed at several; none where there is no such."""
+        scaling = self.report.scaling
+        return build_table(records.ScalingRecord._fields, records.list_scaling(scaling) if scaling else ())
 
     def _table(
         self, columns: tuple[str, ...], list_records: Callable[[VariantReport], Iterable[tuple[Cell, ...]]]
@@ -74,6 +94,14 @@ class Run(ReportView):
         """Where its files are, report.html among them."""
         return self._analysis.run.folder
 
+    def redact(self) -> "Run":
+        """The same run, whose report does not name user, host, serial numbers, paths and the command line."""
+        return Run(redact(self._analysis))
+
+    def write_report(self, target: StrPath, formats: Sequence[str] = ()) -> list[Path]:
+        """Writes the report as `etprof report --out` does: to a folder, or to a file of one format."""
+        return write_report(self._analysis, Path(target), formats)
+
     def __repr__(self) -> str:
         return self._describe(str(self.folder))
 
@@ -90,7 +118,12 @@ def load_run(folder: StrPath) -> Run:
     return Run(analyze(Path(folder)))
 
 
-def compare(baseline: Run | StrPath, candidate: Run | StrPath) -> RunComparison:
-    """Compares two runs, each given as a Run or by its folder, variant by variant."""
+def compare(
+    baseline: Run | StrPath, candidate: Run | StrPath, *, names: Mapping[str, str] | None = None
+) -> RunComparison:
+    """Compares two runs, each given as a Run or by its folder, variant by variant.
+
+    `names` maps variants of the baseline to those of the candidate that are called otherwise: {"sme2_on": "on"}.
+    """
     before, after = (side if isinstance(side, Run) else load_run(side) for side in (baseline, candidate))
-    return RunComparison(compare_analyzed(before._analysis, after._analysis))
+    return RunComparison(compare_analyzed(before._analysis, after._analysis, names))

@@ -1,18 +1,21 @@
 """What devices need from the runners: this machine's runner, bundles for other machines, and the features of a CPU."""
 
-import os
 import platform
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from etprof.core.digest import RunnerFiles
 from etprof.core.errors import DependencyError, DeviceError, UsageError
 from etprof.core.run import DeviceInfo, Job
 from etprof.devices.base import runner_flags
-from etprof.devices.core_types import read_local_clusters
+from etprof.devices.core_types import count_performance_cores, read_local_clusters
 from etprof.devices.kind import HostRunner
 from etprof.devices.shell import Progress
+from etprof.devices.sme_units import read_local_sme_units
+from etprof.devices.usable_cores import count_usable_cores
 from etprof.export.dependencies import require_supported
+from etprof.runner import python_runner
 from etprof.runner.build import cache_dir, ensure_runner
 from etprof.runner.bundle import Bundle, ensure_bundle
 from etprof.runner.cpu_features import (
@@ -20,11 +23,13 @@ from etprof.runner.cpu_features import (
     parse_x86_flags,
     present_features,
     read_cpu_model,
+    read_performance_cores,
     read_sme_vector_bits,
 )
 from etprof.runner.cpu_state import read_governor
 from etprof.runner.cross import resolve_parts
 from etprof.runner.isa import ARM64_LINUX_HWCAPS
+from etprof.runner.sdk import installed_sdk
 from etprof.runner.stock import build_stock_flags, identify_runner
 
 RUNNERS = ("auto", "native", "python")
@@ -43,16 +48,19 @@ class RunnerParts:
         return cache_dir() / "emulator"
 
     def describe_host(self) -> DeviceInfo:
+        cpu_model, clusters = read_cpu_model(), read_local_clusters()
         return DeviceInfo(
             name="this machine",
             system=f"{platform.system()} {platform.release()}",
             architecture=host_architecture(),
-            cpu_model=read_cpu_model(),
-            cpu_count=os.cpu_count() or 1,
+            cpu_model=cpu_model,
+            cpu_count=count_usable_cores(),
             features=present_features(),
             sme_vector_bits=read_sme_vector_bits(),
             governor=read_governor(),
-            clusters=read_local_clusters(),
+            clusters=clusters,
+            sme_units=read_local_sme_units(cpu_model),
+            performance_cores=read_performance_cores() or count_performance_cores(clusters),
         )
 
     def find_host_runner(self, name: str, progress: Progress) -> HostRunner:
@@ -62,7 +70,9 @@ class RunnerParts:
         if name == "python":
             return _python_runner("The Python runner was used, as requested.")
         try:
-            return HostRunner(ensure_runner(progress).command, can_sample=sys.platform == "linux")
+            runner = ensure_runner(progress)
+            files = RunnerFiles((runner.path,), installed_sdk().libraries)
+            return HostRunner(runner.command, can_sample=sys.platform == "linux", files=files)
         except DependencyError as error:
             if name == "native":
                 raise
@@ -89,4 +99,5 @@ class RunnerParts:
 
 
 def _python_runner(note: str) -> HostRunner:
-    return HostRunner((sys.executable, "-c", _PYTHON_RUNNER), can_sample=False, note=note)
+    files = RunnerFiles((Path(python_runner.__file__),), tuple(python_runner.list_libraries()))
+    return HostRunner((sys.executable, "-c", _PYTHON_RUNNER), can_sample=False, note=note, files=files)

@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from etprof.analysis.timing.device_changes import describe_units
 from etprof.app.device_parts import RunnerParts
 from etprof.core.errors import EtprofError, UsageError
 from etprof.core.run import DeviceInfo
@@ -12,7 +13,7 @@ from etprof.devices.local import local_platform
 
 __all__ = [
     "DeviceRequest", "OpenDevice", "Reachable", "clean_device", "device_of_platform", "list_devices", "open_device",
-    "parse_device",
+    "parse_device", "reach_device",
 ]  # fmt: skip
 
 _PARTS = RunnerParts()
@@ -54,6 +55,11 @@ def open_device(request: DeviceRequest) -> AbstractContextManager[OpenDevice]:
             able = [name for name in DEVICES if option in load_kind(name).options]
             raise UsageError(f"{option} is for {_join(able)} devices.", hint=f"Omit {option}, or change --device.")
     return kind.open(request, _PARTS)
+
+
+def reach_device(request: DeviceRequest) -> None:
+    """Raises what is wrong with a device that cannot be reached; nothing is built for it or sent to it."""
+    load_kind(request.kind).describe(request, _PARTS)
 
 
 def list_devices(names: tuple[str, ...] = ()) -> list[Reachable]:
@@ -112,5 +118,6 @@ def _facts(info: DeviceInfo) -> tuple[str, ...]:
         f"features: {', '.join(info.features) or 'not reported by this system'}",
     ]
     facts += [f"SME vector length: {info.sme_vector_bits} bits"] if info.sme_vector_bits else []
+    facts += [f"SME units: {describe_units(info.sme_units)}"] if info.sme_units else []
     facts += [f"{c.name} cores: {', '.join(map(str, c.cores))}" for c in info.clusters if c.name]
     return (*facts, f"governor: {info.governor}") if info.governor else tuple(facts)

@@ -1,6 +1,5 @@
 """What this machine has for profiling, as a list of checks; exporting and running need only a few of them."""
 
-import os
 import platform
 import shutil
 import sys
@@ -9,6 +8,7 @@ from enum import Enum
 
 from etprof.core.errors import DependencyError
 from etprof.devices.emulator import find_emulator
+from etprof.devices.usable_cores import count_usable_cores
 from etprof.export.dependencies import (
     RUNTIME,
     TESTED,
@@ -20,14 +20,30 @@ from etprof.export.dependencies import (
 from etprof.runner.build import cache_dir, find_runner
 from etprof.runner.cpu_features import host_architecture, present_features, read_cpu_model, read_sme_vector_bits
 from etprof.runner.cpu_state import read_governor
-from etprof.runner.toolchain import cmake_path, compiler_path
+from etprof.runner.toolchain import (
+    CMAKE_ADVICE,
+    LOWEST_CMAKE,
+    cmake_path,
+    compiler_path,
+    is_cmake_too_old,
+    ninja_path,
+    read_cmake_version,
+)
 
 # Where executorch can be installed from a wheel.
 _WHEELS = {("Linux", "x86_64"), ("Linux", "aarch64"), ("Darwin", "arm64")}
 _STEADY_GOVERNORS = ("performance", "schedutil")
 # What a reader calls a feature, and cpuinfo's name of it.
 _FEATURES = {
-    "arm64": {"SME": "sme", "SME2": "sme2", "SVE": "sve", "i8mm": "i8mm", "dot product": "dot", "fp16": "fp16arith"},
+    "arm64": {
+        "SME": "sme",
+        "SME2": "sme2",
+        "SVE": "sve",
+        "i8mm": "i8mm",
+        "dot product": "dot",
+        "bf16": "bf16",
+        "fp16": "fp16arith",
+    },
     "x86_64": {"AVX2": "avx2", "AVX-512": "avx512f", "AVX-512 VNNI": "avx512vnni", "AMX": "amx_tile"},
 }
 
@@ -98,17 +114,27 @@ def _install_advice(name: str) -> str:
 
 
 def _check_build_tools() -> list[Check]:
-    compiler, cmake, runner = compiler_path(), cmake_path(), find_runner()
+    compiler, runner = compiler_path(), find_runner()
     without = "Without it the Python runner is used."
     return [
         Check(
             "C++ compiler", Status.OK if compiler else Status.WARNING, compiler or "none", "" if compiler else without
         ),
-        Check("CMake", Status.OK if cmake else Status.WARNING, "found" if cmake else "none", "" if cmake else without),
+        _check_cmake(cmake_path()),
+        Check("Ninja", Status.OK, "found") if ninja_path() else Check("Ninja", Status.WARNING, "none", CMAKE_ADVICE),
         Check("native runner", Status.OK, runner.description)
         if runner
         else Check("native runner", Status.INFO, "not built yet", "Built on first use, or by `etprof runner build`."),
     ]
+
+
+def _check_cmake(path: str | None) -> Check:
+    if not path:
+        return Check("CMake", Status.WARNING, "none", CMAKE_ADVICE)
+    version = read_cmake_version(path)
+    if is_cmake_too_old(version):
+        return Check("CMake", Status.WARNING, f"{version}, but {LOWEST_CMAKE} or newer is needed", CMAKE_ADVICE)
+    return Check("CMake", Status.OK, version)
 
 
 def _check_cpu() -> list[Check]:
@@ -122,7 +148,7 @@ def _check_cpu() -> list[Check]:
     bits = read_sme_vector_bits()
     if bits:
         checks.append(Check("SME vector length", Status.INFO, f"{bits} bits"))
-    return [*checks, Check("threads", Status.INFO, str(os.cpu_count() or 1))]
+    return [*checks, Check("threads", Status.INFO, str(count_usable_cores()))]
 
 
 def _check_governor() -> Check:

@@ -9,6 +9,7 @@ from etprof.core.samples import REGISTERED
 from etprof.reports.kernel_view import render_csv, render_markdown
 from etprof.store.json_file import write_text
 from etprof.store.kernel_files import load_kernels, write_rows
+from etprof.store.paths import require_file
 from etprof.traces.xnn_log import read_xnn_log
 
 _VIEWS = {".md": render_markdown, ".csv": render_csv}
@@ -19,6 +20,8 @@ def write_kernel_view(on: Path, off: Path, target: Path) -> str:
     if target.suffix not in _VIEWS:
         raise UsageError(f"{target} is neither .md nor .csv.", hint="Give the file one of these suffixes.")
     _require_folder(target)
+    for path in (on, off):
+        require_file(path, "table", hint="Each run that sampled has a *_kernels.csv for every variant.")
     view = build_kernel_view(load_kernels(on), load_kernels(off))
     lines = [(row.operator, row.category, row.changed, row.on, row.off) for row in view.rows]
     write_text(target, _VIEWS[target.suffix](view.level, lines))
@@ -29,7 +32,7 @@ def write_kernel_view(on: Path, off: Path, target: Path) -> str:
 def write_registered_kernels(log: Path, target: Path) -> int:
     """The kernels of an XNNPACK debug log as a table; returns how many there are."""
     _require_folder(target)
-    kernels = read_xnn_log(log)
+    kernels = read_xnn_log(require_file(log, "log", hint="It is what a runner of a debug build of XNNPACK prints."))
     rows = [
         {
             "level": REGISTERED,
@@ -46,4 +49,4 @@ def write_registered_kernels(log: Path, target: Path) -> int:
 
 def _require_folder(target: Path) -> None:
     if not target.parent.is_dir():
-        raise UsageError(f"There is no folder {target.parent}.")
+        raise UsageError(f"There is no folder {target.parent}.", hint="Make it first, or name another --out.")

@@ -2,31 +2,55 @@
 
 import importlib.metadata
 import platform
-import shutil
-import time
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
 import etprof
+from etprof.analysis.timing.disturbances import find_disturbance
 from etprof.analysis.timing.speedup import estimate_speedup, log_ratios
+from etprof.app.pace import SYSTEM_CLOCK, Clock, Pace, TimeLeft
+from etprof.app.plans import refuse_absent_features
+from etprof.app.program_checks import settle_plan
 from etprof.app.runs import MeasuredRun
-from etprof.app.schedule import build_round, build_rounds, reason_to_stop
-from etprof.core.digest import file_sha256
-from etprof.core.errors import StoreError, TraceError, UsageError
-from etprof.core.layout import block_files, export_meta_path
-from etprof.core.plan import TIMING, TRACE, Block, Experiment, Plan
-from etprof.core.report import Interval
-from etprof.core.run import BlockResult, DeviceInfo, Job, JobOutcome, RunnerResult, Session
+from etprof.app.schedule import (
+    NOTHING_LEFT,
+    budget_spent,
+    build_round,
+    build_rounds,
+    expect_rounds,
+    least_rounds,
+    list_blocks_left,
+    reason_to_stop,
+)
+from etprof.core.digest import file_sha256, files_sha256
+from etprof.core.errors import RunnerError, TraceError, UsageError
+from etprof.core.estimates import Interval
+from etprof.core.layout import block_files
+from etprof.core.plan import SEQUENTIAL, TIMING, TRACE, Block, Plan, Variant
+from etprof.core.result_limits import find_impossible
+from etprof.core.run import (
+    INPUTS_WRONG,
+    MODEL_INVALID,
+    MODEL_UNREADABLE,
+    BlockResult,
+    DeviceInfo,
+    Job,
+    JobOutcome,
+    RunnerResult,
+    Session,
+)
 from etprof.core.trace import Trace
-from etprof.core.units import format_ns, format_percent
+from etprof.core.units import format_ns
 from etprof.devices.base import Device, merge_states
 from etprof.devices.core_types import resolve_cluster
 from etprof.devices.recorded import RecordedDevice
 from etprof.export.meta import load_meta
-from etprof.runner.stock import identify_runner
+from etprof.store.kept_blocks import keep_block
+from etprof.store.output_files import share_outputs
+from etprof.store.paths import check_inside
 from etprof.store.run_folder import check_resumable, prepare_run_folder
 from etprof.store.session_file import load_session, save_session
 from etprof.traces.etdump import read_etdump
@@ -34,8 +58,6 @@ from etprof.traces.runner_result import read_runner_result
 from etprof.traces.stock_log import read_stock_log
 
 _LOG_TAIL_LINES = 8
-_FREQUENCY_MOVED = 0.10
-_HOT_C = 95.0
 _SHORTEST_PAUSE_S = 5.0
 
 
@@ -48,24 +70,39 @@ class Observer(Protocol):
 
     def block_retried(self, block: Block, reason: str) -> None: ...
 
-    def block_ended(self, result: BlockResult) -> None: ...
+    def block_ended(self, result: BlockResult, left: TimeLeft | None = None) -> None: ...
+
+    def told(self, text: str) -> None:
+        """Something about the whole run that a user should know now."""
+
+    def variant_left_out(self, text: str, blocks: int) -> None:
+        """A variant is not run again: in words, and how many of the planned blocks it does not get."""
 
 
 def run_plan(
     plan: Plan, device: Device, observer: Observer, *, command: str, force: bool = False, resume: bool = False,
-    notes: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (), runner_sha256: Mapping[str, str] | None = None, prepared: tuple[str, ...] = (),
+    clock: Clock = SYSTEM_CLOCK, began_s: float | None = None, older: Session | None = None,
 ) -> MeasuredRun:  # fmt: skip
-    """Runs every block of a plan. Results are saved after each, so an interruption keeps what was measured."""
+    """Runs every block of a plan. Results are saved after each, so an interruption keeps what was measured.
+
+    `older` is the session to go on with, where it was loaded already. `began_s` is when the user asked for it, where
+    that was earlier than now: a time budget starts there.
+    """
+    began_s = clock.now() if began_s is None else began_s
     plan = _find_clusters(plan, device.describe())
     session = begin_session(plan, device, command=command, notes=notes)
+    digests = {**(runner_sha256 or {}), **_digest_named_runners(plan)}
+    session = replace(session, runner_sha256=digests, prepared=prepared)
     folder = plan.output_root
     if resume:
-        older = load_session(folder)
+        older = older or load_session(folder)
         check_resumable(older, session)
-        session = replace(older, plan=session.plan, command=command)
+        notes = tuple(dict.fromkeys((*older.notes, *session.notes)))
+        session = replace(older, plan=session.plan, command=command, notes=notes)
     else:
         prepare_run_folder(folder, force=force)
-    return measure(session, device, observer)
+    return measure(session, device, observer, clock=clock, began_s=began_s)
 
 
 def replay(recording: Path, output_root: Path, observer: Observer, *, force: bool, command: str) -> MeasuredRun:
@@ -89,25 +126,26 @@ def begin_session(plan: Plan, device: Device, *, command: str, notes: tuple[str,
     if not plan.model.is_file():
         raise UsageError(f"There is no model {plan.model}.", hint="Export one first: `etprof export toy_cnn`.")
     meta = load_meta(plan.model)
-    inputs = plan.inputs or tuple(plan.model.parent / each.file for each in (meta.inputs if meta else ()))
-    if not inputs:
-        notes = (*notes, f"{plan.model.name}: inputs filled with ones; it has no {export_meta_path(plan.model).name}.")
-    for path in inputs:
-        if not path.is_file():
-            raise UsageError(f"There is no input file {path}.", hint="Export the model again.")
-    for experiment in plan.experiments:
-        _check_named_runner(experiment)
+    settled = settle_plan(plan, meta)
+    refuse_absent_features(plan, device.describe())
     return Session(
-        plan=replace(plan, inputs=inputs),
+        plan=settled.plan,
         device=device.describe(),
-        model_sha256=file_sha256(plan.model),
-        inputs_sha256=tuple(file_sha256(path) for path in inputs),
+        model_sha256=settled.model_sha256,
+        inputs_sha256=tuple(file_sha256(path) for path in settled.plan.inputs),
         export_meta=meta,
         versions=installed_versions(),
         command=command,
         started_at=utc_now(),
-        notes=tuple(note for note in notes if note),
+        notes=tuple(note for note in (*notes, *settled.notes) if note),
+        state=settled.state,
     )
+
+
+def _digest_named_runners(plan: Plan) -> dict[str, str]:
+    """Of each runner that an experiment names, with the libraries beside it."""
+    named = {f"runner of {e.name}": e.runner_path for e in plan.experiments if e.runner_path}
+    return {name: files_sha256({path, *path.parent.glob("*.so*")}) for name, path in named.items()}
 
 
 def _find_clusters(plan: Plan, device: DeviceInfo) -> Plan:
@@ -117,18 +155,6 @@ def _find_clusters(plan: Plan, device: DeviceInfo) -> Plan:
         for e in plan.experiments
     )
     return replace(plan, experiments=experiments)
-
-
-def _check_named_runner(experiment: Experiment) -> None:
-    """What a runner cannot do is said before the first block, not after the last."""
-    if experiment.runner_path is None or identify_runner(experiment.runner_path).is_ours:
-        return
-    if experiment.hide_isa or experiment.mode == TRACE:
-        cannot = f"hide {', '.join(experiment.hide_isa)}" if experiment.hide_isa else "trace without timing"
-        raise UsageError(
-            f"{experiment.name}: {experiment.runner_path} is a stock executor_runner, which cannot {cannot}.",
-            hint="Omit runner_path: our own runner can, and is built in seconds.",
-        )
 
 
 def installed_versions() -> dict[str, str]:
@@ -141,82 +167,100 @@ def installed_versions() -> dict[str, str]:
     return versions
 
 
-def measure(session: Session, device: Device, observer: Observer) -> MeasuredRun:
+@dataclass(frozen=True)
+class _Measuring:
+    """What every block of a run is measured with."""
+
+    device: Device
+    observer: Observer
+    clock: Clock
+    pace: Pace
+
+
+def measure(
+    session: Session, device: Device, observer: Observer, *, clock: Clock = SYSTEM_CLOCK, began_s: float | None = None
+) -> MeasuredRun:
     """Runs what the session's plan asks for and the session does not hold yet; saves after every block."""
     plan, folder = session.plan, session.plan.output_root
     session = replace(session, results=tuple(r for r in session.results if r.is_ok), stop_reason="", ended_at="")
     save_session(folder, session)
     observer.run_started(plan, len(session.results), times_are_real=session.device.times_are_real)
-    measured = MeasuredRun(session)
-    start, rounds = time.monotonic(), 0
-    planned = build_rounds(plan)
-    while not (reason := reason_to_stop(plan, rounds, _speedups(measured.session), time.monotonic() - start)):
+    measured, rounds, planned = MeasuredRun(session), 0, build_rounds(plan)
+    pace = Pace(plan.schedule, clock, clock.now() if began_s is None else began_s)
+    on, speedups, reason = _Measuring(device, observer, clock, pace), _speedups(session), ""
+    while not reason:
         blocks = planned[rounds] if rounds < len(planned) else build_round(plan, rounds)
-        for block in blocks:
-            measured = _measure_block(block, measured, device, observer)
+        measured, reason = _measure_round(blocks, measured, on, rounds, speedups)
         # A sequential plan is over after its one long round.
-        rounds = plan.schedule.blocks if len(planned) == 1 else rounds + 1
+        rounds = plan.schedule.blocks if plan.schedule.order == SEQUENTIAL else rounds + 1
+        speedups, active = _speedups(measured.session), _active(measured.session)
+        reason = reason or ("" if active else NOTHING_LEFT)
+        reason = reason or reason_to_stop(plan, rounds, speedups, fits=pace.fits(active))
+        if rounds == 1 and not pace.fits(active * (least_rounds(plan) - 1)):
+            observer.told(f"{least_rounds(plan)} rounds, the fewest that give an interval, exceed the time budget")
     session = replace(measured.session, stop_reason=reason, ended_at=utc_now())
     save_session(folder, session)
     return replace(measured, session=session)
 
 
-def _measure_block(block: Block, measured: MeasuredRun, device: Device, observer: Observer) -> MeasuredRun:
-    session = measured.session
-    if any((r.variant, r.index) == (block.variant, block.index) for r in session.results):
-        return measured
+def _measure_round(
+    blocks: Sequence[Block], measured: MeasuredRun, on: _Measuring, rounds: int, speedups: Sequence[Interval | None]
+) -> tuple[MeasuredRun, str]:
+    """One more round, and why the run ends within it; empty where it does not."""
+    plan = measured.session.plan
+    may_stop = rounds >= least_rounds(plan)
+    expected = expect_rounds(plan, rounds, speedups)
+    is_open = (plan.compared or plan.thread_steps) and measured.session.device.times_are_real
+    at_most = plan.schedule.max_blocks if is_open else expected
+    for block in blocks:
+        done = {(r.variant, r.index) for r in measured.session.results}
+        if (block.variant, block.index) in done or block.variant in measured.session.given_up:
+            continue
+        if may_stop and not on.pace.fits([block.variant]):
+            return measured, budget_spent(plan)
+        result, measured = _measure_block(block, measured, on, may_stop=may_stop)
+        session = measured.session
+        run = [r.variant for r in session.results]
+        left = [list_blocks_left(plan, count, run, session.given_up) for count in (expected, at_most)]
+        on.observer.block_ended(result, on.pace.estimate_left(*left))
+        missing = plan.schedule.blocks - run.count(block.variant)
+        if block.variant in session.given_up and missing > 0:
+            text = f"{block.variant.label} is not run again: its first two blocks failed the same way"
+            on.observer.variant_left_out(text, missing)
+    return measured, ""
+
+
+def _active(session: Session) -> list[Variant]:
+    return [variant for variant in session.plan.variants if variant not in session.given_up]
+
+
+def _measure_block(
+    block: Block, measured: MeasuredRun, on: _Measuring, *, may_stop: bool
+) -> tuple[BlockResult, MeasuredRun]:
+    """A block with its retries; where the run may stop, none that would end beyond the time budget."""
+    session, began_s = measured.session, on.clock.now()
     schedule = session.plan.schedule
-    observer.block_started(block)
-    time.sleep(schedule.cooldown_s)
-    result, trace = _run_block(block, session, device)
+    on.observer.block_started(block)
+    on.clock.sleep(schedule.cooldown_s)
+    result, trace = _run_block(block, session, on.device)
+    first_s = on.clock.now() - began_s
     retried = list(result.retried)
     tries_left = schedule.retries if session.device.times_are_real else 0
     while tries_left and (reason := find_disturbance(result, session.device.cpu_count)):
+        pause_s = max(schedule.cooldown_s, _SHORTEST_PAUSE_S)
+        if may_stop and not on.pace.has_time_for(pause_s + first_s):
+            break
         tries_left -= 1
         retried.append(f"{reason}; median {format_ns(_median(result.latency_ns))}")
-        observer.block_retried(block, reason)
-        time.sleep(max(schedule.cooldown_s, _SHORTEST_PAUSE_S))
-        result, trace = _run_block(block, session, device)
+        on.observer.block_retried(block, reason)
+        on.clock.sleep(pause_s)
+        result, trace = _run_block(block, session, on.device)
         retried += result.retried
-    result, saved = _keep(replace(result, retried=tuple(retried)), session)
-    observer.block_ended(result)
+    result = share_outputs(session.plan.output_root, replace(result, retried=tuple(retried)), session.results)
+    result, saved = keep_block(result, session)
+    on.pace.add(block.variant, on.clock.now() - began_s)
     traces = {**measured.traces, result.etdump: trace} if trace and result.etdump and result.is_ok else measured.traces
-    return MeasuredRun(saved, traces)
-
-
-def _keep(result: BlockResult, session: Session) -> tuple[BlockResult, Session]:
-    """Saves a block. One that fills the disk has failed: its own files are removed so that the record fits."""
-    folder = session.plan.output_root
-    saved = replace(session, results=(*session.results, result))
-    try:
-        save_session(folder, saved)
-    except StoreError as error:
-        files = block_files(result.variant, result.index)
-        for path in (files.result, files.etdump, files.samples):
-            (folder / path).unlink(missing_ok=True)
-        shutil.rmtree(folder / files.outputs, ignore_errors=True)
-        result = replace(result, error=result.error or error.message, etdump="", samples="", outputs=())
-        saved = replace(session, results=(*session.results, result))
-        # If there is still no space, the next save may find some; the last one of the run reports it.
-        with suppress(StoreError):
-            save_session(folder, saved)
-    return result, saved
-
-
-def find_disturbance(result: BlockResult, cpu_count: int) -> str:
-    """What spoiled a successful block, as a phrase; empty when nothing readable says so."""
-    if not result.is_ok or not result.latency_ns:
-        return ""
-    before, after = result.cpu_before, result.cpu_after
-    pairs = zip(before.frequencies_khz, after.frequencies_khz, strict=False)
-    moved = max((abs(b - a) / b for b, a in pairs if b), default=0.0)
-    if moved > _FREQUENCY_MOVED:
-        return f"the CPU frequency moved by {format_percent(moved)}"
-    if max(before.temperature_c or 0.0, after.temperature_c or 0.0) > _HOT_C:
-        return f"the CPU was hotter than {_HOT_C:g} C"
-    if (before.load_average or 0.0) > cpu_count + result.threads:
-        return f"the load average was {before.load_average:.1f} on {cpu_count} cores"
-    return ""
+    return result, MeasuredRun(saved, traces)
 
 
 def _run_block(block: Block, session: Session, device: Device) -> tuple[BlockResult, Trace | None]:
@@ -233,10 +277,15 @@ def _run_block(block: Block, session: Session, device: Device) -> tuple[BlockRes
         outputs=folder / files.outputs,
         timeout_s=session.plan.schedule.timeout_s,
         samples=folder / files.samples if block.experiment.mode == TRACE else None,
+        method=session.plan.method,
+        input_shapes=session.plan.input_shapes,
     )
+    check_inside(job.log, folder)
     started_at = utc_now()
     outcome, said, trace = _run_job(job, device)
-    said = replace(said, outputs=tuple(replace(o, file=str(files.outputs / o.file)) for o in said.outputs))
+    _refuse_for_every_variant(outcome, said, session, job.log)
+    named = (replace(o, file=str(files.outputs / o.file) if o.file else "") for o in said.outputs)
+    said = replace(said, outputs=tuple(named))
     result = BlockResult.of(
         block,
         said,
@@ -248,6 +297,15 @@ def _run_block(block: Block, session: Session, device: Device) -> tuple[BlockRes
         retried=outcome.interruptions,
     )
     return result, trace
+
+
+def _refuse_for_every_variant(outcome: JobOutcome, said: RunnerResult, session: Session, log: Path) -> None:
+    """Where the first block finds model or inputs at fault, every other would: the run ends with one sentence."""
+    # Only where the runner itself said so: the code of a launcher means something else.
+    is_about_model = said.runner and outcome.exit_code in (MODEL_UNREADABLE, MODEL_INVALID, INPUTS_WRONG)
+    may_differ = any(r.is_ok for r in session.results) or any(e.runner_path for e in session.plan.experiments)
+    if is_about_model and not may_differ:
+        raise RunnerError(f"No block can run {session.plan.model}: {said.error.splitlines()[0]}", hint=f"Log: {log}")
 
 
 def _run_job(job: Job, device: Device) -> tuple[JobOutcome, RunnerResult, Trace | None]:
@@ -279,9 +337,13 @@ def read_result(job: Job) -> RunnerResult:
     """What the runner said of its block: in its result file, or in the log of a runner that writes none."""
     experiment = job.block.experiment
     if experiment.runner_path is None or job.result.exists():
-        return read_runner_result(job.result)
-    log = read_stock_log(job.log.read_text(encoding="utf-8", errors="replace"))
-    return log.as_result(experiment.warmup.minimum)
+        said = read_runner_result(job.result)
+    else:
+        log = read_stock_log(job.log.read_text(encoding="utf-8", errors="replace"))
+        said = log.as_result(experiment.warmup.minimum)
+    if problem := find_impossible(said):
+        raise TraceError(f"What the runner said of {job.block.name} cannot be: {problem}.")
+    return said
 
 
 def _problem_of(said: RunnerResult, trace: Trace | None, job: Job) -> str:
@@ -311,7 +373,8 @@ def _speedups(session: Session) -> list[Interval | None]:
     seed = session.plan.schedule.seed
     return [
         estimate_speedup(log_ratios(session.successful(before), session.successful(after)), seed)
-        for before, after in session.plan.compared
+        for before, after in dict.fromkeys((*session.plan.compared, *session.plan.thread_steps))
+        if not {before, after} & set(session.given_up)
     ]
 
 

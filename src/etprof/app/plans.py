@@ -5,13 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from etprof.app.thread_counts import suggest_threads
 from etprof.core.errors import UsageError
-from etprof.core.extensions import best_extension
+from etprof.core.extensions import best_extension, features_to_hide, groups_among
 from etprof.core.layout import run_folder
 from etprof.core.plan import TIMING, TRACE, Experiment, Pair, Plan, Schedule, Warmup
 from etprof.core.run import DeviceInfo
 from etprof.core.units import parse_duration
 from etprof.devices.base import Device
+from etprof.export.meta import load_meta
+from etprof.runner.isa import HEURISTIC_FEATURES
 from etprof.store.plan_file import build_plan, load_plan
 
 # The schedule of a profile that nobody wrote a plan for, and of a quick start, which is a first impression.
@@ -49,25 +52,36 @@ def build_profile_plan(
     runs: int = PROFILE_RUNS,
     threads: tuple[int, ...] = (1,),
     kernels: bool = False,
+    label: str = "",
 ) -> Plan:
     """The comparison to make when nobody asked for one: the best extension of the device's CPU hidden and shown.
 
-    Where times mean nothing, one short block of each variant shows what runs. `kernels` adds blocks that sample.
+    Without thread counts there are those that fit the device. Where times mean nothing, one short block of each variant
+    shows what runs. `kernels` adds blocks that sample.
+    `label` is that of a model that is not exported yet.
     """
     info = device.describe()
-    experiment = Experiment("", runs=runs, traced_runs=max(runs // 2, 1), threads=threads)
+    experiment = Experiment("", runs=runs, traced_runs=max(runs // 2, 1), threads=threads or suggest_threads(info))
     if not info.times_are_real:
         experiment = replace(experiment, runs=1, traced_runs=1, warmup=Warmup(0, 0))
         schedule = replace(schedule, blocks=1, max_blocks=1)
     hidden, shown = _hide_and_show(experiment, info, device.platform)
     plan = Plan(
         model=model,
-        output_root=output_root or run_folder(model, device.platform),
+        output_root=output_root or profile_folder(model, device.platform, label=label),
         experiments=(hidden, shown),
         pairs=(Pair(baseline=hidden.name, candidate=shown.name),),
         schedule=schedule,
     )
     return add_sampled_variants(plan) if kernels else plan
+
+
+def profile_folder(model: Path, platform: str, suffix: str = "", *, label: str = "") -> Path:
+    """Where a run goes that nobody named a folder for: exports of one model in several precisions do not collide."""
+    meta = None if label else load_meta(model)
+    # A folder of its own is named after the file already.
+    label = label or (meta.label if meta else model.stem if model.parent.name == "artifacts" else "")
+    return run_folder(model, f"{platform}_{label}{suffix}" if label else f"{platform}{suffix}")
 
 
 def build_kernel_plan(
@@ -78,7 +92,7 @@ def build_kernel_plan(
     experiment = Experiment("", mode=TRACE, threads=(threads,), extra_args=sampling)
     return Plan(
         model=model,
-        output_root=output_root or run_folder(model, device.platform + TWIN_SUFFIX),
+        output_root=output_root or profile_folder(model, device.platform, TWIN_SUFFIX),
         experiments=_hide_and_show(experiment, device.describe(), device.platform),
         pairs=(),
         schedule=Schedule(blocks=blocks, max_blocks=blocks),
@@ -89,6 +103,34 @@ def _hide_and_show(like: Experiment, info: DeviceInfo, platform: str) -> tuple[E
     extension = best_extension(info.architecture, info.features)
     prefix = f"{platform}_{extension.slug}"
     return replace(like, name=f"{prefix}_off", hide_isa=extension.hide_isa), replace(like, name=f"{prefix}_on")
+
+
+def refuse_absent_features(plan: Plan, info: DeviceInfo) -> None:
+    """Refuses a plan that hides what the device does not have: the variant would be compared with itself.
+
+    Features that the system may not report although they are there are left to the runner, and so is a launcher, which
+    may be an emulator of another CPU.
+    """
+    for experiment in plan.experiments:
+        wanted = features_to_hide(info.architecture, experiment.hide_isa)
+        if not wanted or experiment.launcher or not info.features or wanted & {*info.features, *HEURISTIC_FEATURES}:
+            continue
+        raise UsageError(
+            f"{experiment.name} hides {', '.join(experiment.hide_isa)}, and the CPU of {info.name} has none of it.",
+            hint=_describe_fitting_plan(plan.model, info),
+        )
+
+
+def _describe_fitting_plan(model: Path, info: DeviceInfo) -> str:
+    present = groups_among(info.architecture, info.features)
+    try:
+        fitting = best_extension(info.architecture, info.features).hide_isa
+    except UsageError as error:
+        return error.hint
+    return (
+        f"It has {', '.join(present)}. `etprof profile {model}` makes the plan that fits this CPU: "
+        f"its baseline hides {', '.join(fitting)}."
+    )
 
 
 def add_sampled_variants(plan: Plan) -> Plan:

@@ -1,33 +1,56 @@
 """A plan on a device from beginning to end: the device is opened, the blocks are run, the device is left clean."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from etprof.analysis.graph.work import count_macs
 from etprof.app.devices import DeviceRequest, OpenDevice, open_device
+from etprof.app.emulation import describe_cost
 from etprof.app.measuring import Observer, run_plan
+from etprof.app.named_model import require_model
+from etprof.app.pace import SYSTEM_CLOCK
 from etprof.app.plans import PROFILE_RUNS, PROFILE_SCHEDULE, build_kernel_plan, build_profile_plan
-from etprof.app.runs import MeasuredRun
+from etprof.app.runs import MeasuredRun, find_graph
 from etprof.core.errors import UsageError
 from etprof.core.plan import Plan, Schedule
+from etprof.core.run import Session
 from etprof.devices.base import Device
+from etprof.store.session_file import load_session
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """`command` is what the user typed, for the record. `force` moves an older run aside, `resume` goes on with it."""
+    """`command` is what the user typed, for the record. `force` moves an older run aside, `resume` goes on with it.
+
+    `began_s` is when the run was asked for: opening the device is part of its time budget.
+    """
 
     command: str
     force: bool = False
     resume: bool = False
+    began_s: float = field(default_factory=SYSTEM_CLOCK.now, compare=False)
+
+
+def build_run_options(command: str, *, force: bool, resume: bool) -> RunOptions:
+    if force and resume:
+        raise UsageError("force and resume are mutually exclusive.", hint="force starts over, resume continues.")
+    return RunOptions(command, force=force, resume=resume)
 
 
 def run_on(request: DeviceRequest, plan: Plan, observer: Observer, options: RunOptions) -> MeasuredRun:
+    # What cannot be read is refused before a runner is built or a device touched.
+    older = load_session(plan.output_root) if options.resume else None
     with open_device(replace(request, experiments=plan.experiments)) as opened:
-        return run_opened(opened, plan, observer, options)
+        return run_opened(opened, plan, observer, options, older)
 
 
-def run_opened(opened: OpenDevice, plan: Plan, observer: Observer, options: RunOptions) -> MeasuredRun:
+def run_opened(
+    opened: OpenDevice, plan: Plan, observer: Observer, options: RunOptions, older: Session | None = None
+) -> MeasuredRun:
+    if not opened.device.describe().times_are_real:
+        graph = find_graph(plan.model)
+        observer.told(describe_cost(plan, count_macs(graph) if graph else None))
     return run_plan(
         plan,
         opened.device,
@@ -35,7 +58,11 @@ def run_opened(opened: OpenDevice, plan: Plan, observer: Observer, options: RunO
         command=options.command,
         force=options.force,
         resume=options.resume,
+        older=older,
         notes=opened.notes,
+        runner_sha256=opened.runner_sha256,
+        prepared=opened.prepared,
+        began_s=options.began_s,
     )
 
 
@@ -82,6 +109,12 @@ def sample_kernels(
     return _run_made_plan(model, request, observer, options, make_plan)
 
 
+def plan_for(request: DeviceRequest, make_plan: Callable[[Device], Plan]) -> Plan:
+    """The plan that would be run on a device, which is opened for it: the plan depends on its CPU."""
+    with open_device(request) as opened:
+        return make_plan(opened.device)
+
+
 def _run_made_plan(
     model: Path,
     request: DeviceRequest,
@@ -90,7 +123,8 @@ def _run_made_plan(
     make_plan: Callable[[Device], Plan],
 ) -> MeasuredRun:
     # Before a device is opened, which may take a while and leave something to be cleaned up.
-    if not model.is_file():
-        raise UsageError(f"There is no model {model}.", hint="Export one first: `etprof export toy_cnn`.")
+    require_model(model)
     with open_device(request) as opened:
-        return run_opened(opened, make_plan(opened.device), observer, options)
+        plan = make_plan(opened.device)
+        request.progress(f"results go to {plan.output_root}")
+        return run_opened(opened, plan, observer, options)

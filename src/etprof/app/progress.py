@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from etprof.app.pace import TimeLeft
 from etprof.core.plan import Block, Plan
 from etprof.core.run import BlockResult
 
@@ -24,9 +25,16 @@ class RunCounter:
     def block_retried(self, block: Block, reason: str) -> None:
         self._tell(f"{block.name}: {reason}; trying again")
 
-    def block_ended(self, result: BlockResult) -> None:
+    def block_ended(self, result: BlockResult, left: TimeLeft | None = None) -> None:
         self._done += 1
         self._tell(f"{result.name}: {'finished' if result.is_ok else result.error}")
+
+    def told(self, text: str) -> None:
+        self._tell(text)
+
+    def variant_left_out(self, text: str, blocks: int) -> None:
+        self._total -= blocks
+        self._tell(text)
 
     def _tell(self, text: str) -> None:
         # Rounds are added while an interval is too wide: the total is what is known to come.

@@ -1,10 +1,13 @@
 """A run becomes a report, and a report becomes files: here and nowhere else."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+import getpass
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from etprof.analysis.operators.rollups import compare_rollups, roll_up
 from etprof.analysis.report import RunAnalysis, analyze_run
 from etprof.analysis.timing.latency import list_samples
 from etprof.app.runs import MeasuredRun, build_run, load_run
@@ -12,6 +15,7 @@ from etprof.app.trace_tables import write_statistics, write_timelines
 from etprof.core.digest import file_sha256
 from etprof.core.errors import UnknownNameError, UsageError
 from etprof.core.layout import (
+    CHART_FOLDER,
     KERNELS_SUFFIX,
     ROBUST_STATS_SUFFIX,
     label_folders,
@@ -19,11 +23,13 @@ from etprof.core.layout import (
     variant_file,
 )
 from etprof.core.loaded_run import LoadedRun
+from etprof.core.redaction import redact_report
 from etprof.core.report import Report, VariantReport
 from etprof.reports import FORMATS, pipeline_summary
 from etprof.store.coverage_file import load_coverage
 from etprof.store.json_file import write_bytes, write_json, write_text
 from etprof.store.kernel_files import save_kernels
+from etprof.store.paths import check_inside
 from etprof.store.session_file import save_reports
 
 FILE_FORMATS = tuple(name for name, each in FORMATS.items() if each.file)
@@ -49,6 +55,26 @@ def analyze_loaded(run: LoadedRun, *, title: str = "") -> RunAnalysis:
     return analyze_run(run, title=title, created_at=created_at, coverage=load_coverage())
 
 
+def redact(analysis: RunAnalysis) -> RunAnalysis:
+    """The same analysis, whose report does not tell who made it and where; the run itself is as it was."""
+    here = (platform.node(), platform.node().partition(".")[0], getpass.getuser(), Path.home().name)
+    return replace(analysis, report=redact_report(analysis.report, analysis.run.session, *here))
+
+
+def roll_up_report(report: Report, by: str, depth: int) -> Report:
+    """The report with its operators grouped as asked for: by kind, by shape, or by modules of this depth."""
+    variants = tuple(
+        replace(each, rollups={by: roll_up(each.operators, by, depth)} if each.operators else {})
+        for each in report.variants
+    )
+    groups = {each.variant: each.rollups for each in variants}
+    comparisons = tuple(
+        replace(each, rollups=compare_rollups(groups[each.baseline], groups[each.candidate]))
+        for each in report.comparisons
+    )
+    return replace(report, variants=variants, comparisons=comparisons)
+
+
 def write_report(analysis: RunAnalysis, target: Path | None = None, formats: Sequence[str] = ()) -> list[Path]:
     """Writes the formats asked for, or everything, to a folder or to the one file that `target` is.
 
@@ -56,6 +82,7 @@ def write_report(analysis: RunAnalysis, target: Path | None = None, formats: Seq
     """
     folder = analysis.run.folder
     paths = choose_files(target or folder, formats)
+    _refuse_links(analysis, paths.values())
     written = [write_format(analysis.report, name, path) for name, path in paths.items()]
     sets = [name for name in formats if name in FILE_SETS] if formats else FILE_SETS if target is None else ()
     written += [path for name in sets for path in _write_set(analysis, name)]
@@ -66,10 +93,28 @@ def write_report(analysis: RunAnalysis, target: Path | None = None, formats: Seq
     return written
 
 
+def _refuse_links(analysis: RunAnalysis, reports: Iterable[Path]) -> None:
+    """Nothing is written where a link in a run's folder, or beside a report, leads elsewhere."""
+    for path in reports:
+        check_inside(path.parent / CHART_FOLDER / path.name, path.parent)
+    for variant in analysis.report.variants:
+        check_inside(analysis.run.folder / variant_file(variant.variant, ""), analysis.run.folder)
+
+
 def write_format(report: Report, name: str, path: Path) -> Path:
     for beside, content in FORMATS[name].render_files(report).items():
         write_bytes(path.parent / beside, content)
     write_bytes(path, FORMATS[name].render(report).encode("utf-8"))
+    return path
+
+
+def write_page(report: Report, path: Path, *, with_charts: bool) -> Path:
+    """A report as one Markdown file; only `with_charts` does anything lie beside it."""
+    from etprof.reports import markdown
+
+    if with_charts:
+        return write_format(report, "md", path)
+    write_text(path, markdown.render(report, with_charts=False))
     return path
 
 
@@ -92,7 +137,7 @@ def choose_files(target: Path, formats: Sequence[str]) -> dict[str, Path]:
     return {fitting[0]: target}
 
 
-def combine_runs(folders: Sequence[Path], target: Path, title: str = "") -> Path:
+def combine_runs(folders: Sequence[Path], target: Path, title: str = "", *, redacted: bool = False) -> Path:
     """Puts the reports of several runs on one page; the suffix of `target` chooses the format."""
     from etprof.reports.combined import PAGES, CombinedReport
 
@@ -101,7 +146,9 @@ def combine_runs(folders: Sequence[Path], target: Path, title: str = "") -> Path
         raise UsageError(f"{target} cannot be written.", hint=f"Its suffix chooses the format: {', '.join(PAGES)}.")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UsageError("A run was given twice.", hint="Name each folder once.")
-    reports = tuple(zip(label_folders(folders), (analyze(folder).report for folder in folders), strict=True))
+    analyses = [redact(analyze(folder)) if redacted else analyze(folder) for folder in folders]
+    labels = [f"run {number}" for number in range(1, len(folders) + 1)] if redacted else label_folders(folders)
+    reports = tuple(zip(labels, (analysis.report for analysis in analyses), strict=True))
     write_text(target, render(CombinedReport(title or f"{len(reports)} runs side by side", reports)))
     return target
 

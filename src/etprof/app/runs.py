@@ -18,7 +18,7 @@ from etprof.store.session_file import load_session
 from etprof.store.validate import find_problems
 from etprof.traces.etdump import read_etdump
 from etprof.traces.kernel_samples import read_kernel_samples
-from etprof.traces.runner_result import read_output_values
+from etprof.traces.runner_result import Values, read_output_values
 
 _READERS = 2
 
@@ -52,9 +52,11 @@ def build_run(folder: Path, session: Session, traces: Mapping[str, Trace] | None
 
 
 def _build(folder: Path, session: Session, traces: Mapping[str, Trace], *, must_exist: bool) -> LoadedRun:
-    graph = _find_graph(session)
+    graph = find_graph(session.plan.model)
+    # Variants that computed the same share the files of their outputs.
+    read: dict[tuple[str, str], Values] = {}
     variants = [
-        _load_variant(folder, session, variant, graph, traces, must_exist=must_exist)
+        _load_variant(folder, session, variant, graph, traces, read=read, must_exist=must_exist)
         for variant in session.plan.variants
     ]
     return LoadedRun(folder, (session,), tuple(variants))
@@ -65,9 +67,9 @@ def validate_run(folder: Path, *, deep: bool) -> list[str]:
     return find_problems(folder, read_etdump if deep else None)
 
 
-def _find_graph(session: Session) -> ModelGraph | None:
+def find_graph(model: Path) -> ModelGraph | None:
     """The node lists of the model, where its export saved them."""
-    path = graph_path(session.plan.model)
+    path = graph_path(model)
     if not path.is_file():
         return None
     state = path.stat()
@@ -95,6 +97,7 @@ def _load_variant(
     graph: ModelGraph | None,
     known: Mapping[str, Trace],
     *,
+    read: dict[tuple[str, str], Values],
     must_exist: bool,
 ) -> LoadedVariant:
     results = session.successful(variant)
@@ -110,13 +113,15 @@ def _load_variant(
             for result, trace in traced
             if result.samples
         ),
-        outputs=_read_outputs(folder, results, must_exist=must_exist),
+        outputs=_read_outputs(folder, results, read, must_exist=must_exist),
     )
 
 
-def _read_outputs(folder: Path, results: tuple[BlockResult, ...], *, must_exist: bool) -> Outputs | None:
+def _read_outputs(
+    folder: Path, results: tuple[BlockResult, ...], read: dict[tuple[str, str], Values], *, must_exist: bool
+) -> Outputs | None:
     # A stock runner does not report its outputs: they are unknown, not none.
     first = next((r for r in results if not r.is_stock), None)
-    if first is None or (not must_exist and not all((folder / o.file).is_file() for o in first.outputs)):
+    if first is None or (not must_exist and not all((folder / o.file).is_file() for o in first.outputs if o.file)):
         return None
-    return read_output_values(folder, first)
+    return read_output_values(folder, first, read)

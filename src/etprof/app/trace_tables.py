@@ -13,13 +13,14 @@ from etprof.core import layout
 from etprof.core.categories import RULES, Rule, categorize
 from etprof.core.graph import GraphNode
 from etprof.core.operators import OperatorId
-from etprof.core.rows import CategoryRow
+from etprof.core.rows import CategoryRow, RollupRow
 from etprof.core.trace import Trace
 from etprof.core.units import NS_PER_MS
+from etprof.core.work import describe_work, format_shape, rate_gmac_per_s
 from etprof.store import timeline_files as files
 
 if TYPE_CHECKING:
-    from etprof.core.report import CancellingPair, LayoutChange, OperatorChange
+    from etprof.core.report import CancellingPair, LayoutChange, OperatorChange, RollupChange
 
 Nodes = Mapping[OperatorId, GraphNode]
 
@@ -69,6 +70,8 @@ def describe_traces(given: TraceSet) -> dict[str, object]:
         "categories": [describe_category(row) for row in given.categories],
         "operators": [describe_operator(detail, given.nodes.get(detail.row.identity)) for detail in given.details],
         "unmatched_names": list(find_unmatched_names(given.traces, given.rules)),
+        "apart": [asdict(row) for row in given.apart],
+        "allocations": [asdict(row) for row in given.allocations],
         "notes": list(given.notes),
     }
 
@@ -112,12 +115,13 @@ def describe_operator(detail: OperatorDetail, node: GraphNode | None) -> dict[st
     (ceiling,) = build_ceilings([], [detail.row])
     own = {key: value for key, value in asdict(detail).items() if key != "row"}
     place = {
-        "module_path": node.module_path if node else "",
         "edge_nodes": " ".join(node.edge_nodes) if node else "",
-        "output_shape": "x".join(map(str, node.outputs[0].shape)) if node and node.outputs else "",
         "ceiling_speedup": ceiling.speedup,
     }
-    everything = {**row, **own, **place}
+    everything = {**row, **own, **describe_work(detail.row.work), **place}
+    if node and node.outputs:
+        # Of the node, also where the operator is only a part of its work.
+        everything["output_shape"] = format_shape(node.outputs[0].shape)
     return {column: everything[column] for column in files.OPS_STATS_COLUMNS}
 
 
@@ -134,6 +138,7 @@ def describe_category(row: CategoryRow) -> dict[str, object]:
 
 
 def describe_change(change: "OperatorChange") -> dict[str, object]:
+    macs = change.work.macs if change.work else None
     return {
         "name": change.baseline_name,
         "candidate_name": change.name if change.candidate_identity else "",
@@ -148,6 +153,42 @@ def describe_change(change: "OperatorChange") -> dict[str, object]:
         "gain_ms": change.gain_ms,
         "share_of_gain": change.share_of_gain,
         "newly_dominant": change.newly_dominant,
+        "module_path": change.module_path,
+        "kind": change.kind,
+        "macs": macs,
+        "baseline_gmac_per_s": rate_gmac_per_s(macs, change.baseline_ms),
+        "candidate_gmac_per_s": rate_gmac_per_s(macs, change.candidate_ms),
+    }
+
+
+def describe_rollup(by: str, row: RollupRow) -> dict[str, object]:
+    return {
+        "by": by,
+        "name": row.name,
+        "operators": row.count,
+        "mean_ms": row.mean_ms,
+        "share": row.share,
+        "macs": row.macs,
+        "gmac_per_s": row.gmac_per_s,
+    }
+
+
+def describe_rollup_change(by: str, change: "RollupChange") -> dict[str, object]:
+    before, after = change.baseline, change.candidate
+    return {
+        "by": by,
+        "name": change.name,
+        "baseline_operators": before.count if before else 0,
+        "candidate_operators": after.count if after else 0,
+        "baseline_ms": before.mean_ms if before else None,
+        "candidate_ms": after.mean_ms if after else None,
+        "baseline_share": before.share if before else None,
+        "candidate_share": after.share if after else None,
+        "speedup": change.speedup,
+        "gain_ms": change.gain_ms,
+        "macs": after.macs if after else before.macs if before else None,
+        "baseline_gmac_per_s": before.gmac_per_s if before else None,
+        "candidate_gmac_per_s": after.gmac_per_s if after else None,
     }
 
 

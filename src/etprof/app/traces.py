@@ -1,28 +1,31 @@
 """Single traces, outside of any run: read with a user's rules and the model's graph, and analysed once."""
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from etprof.analysis.graph.alignment import Alignment, align_operators, list_mapped
+from etprof.analysis.graph.work import add_work
 from etprof.analysis.operators.accounting import build_accounting, build_categories
+from etprof.analysis.operators.apart import list_allocations, list_apart
 from etprof.analysis.operators.operator_statistics import OperatorDetail, collect_operators, describe_operators
+from etprof.app.trace_files import TraceFile, find_traces, require_one_pool, split_compared
 from etprof.core.categories import Rule
 from etprof.core.errors import UsageError
 from etprof.core.graph import GraphNode, ModelGraph
 from etprof.core.operators import OperatorId, OperatorSamples
-from etprof.core.rows import Accounting, CategoryRow, OperatorRow
+from etprof.core.rows import Accounting, AllocationRow, ApartRow, CategoryRow, OperatorRow
 from etprof.core.trace import Trace
 from etprof.core.units import NO_TIMES
 from etprof.export.graph_file import load_graph
 from etprof.store.emulated_traces import was_emulated
+from etprof.store.paths import require_file
 from etprof.store.rules_file import load_rules
 from etprof.store.timeline_files import load_timeline
 from etprof.traces.etdump import read_etdump
 
-_THREADS = re.compile(r"_t(\d+)(?:_b\d+)?$")
+_GRAPH_HINT = "`etprof export MODEL` writes it beside the .pte, as .graph.json."
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +64,8 @@ class TraceSet:
 
     @cached_property
     def details(self) -> tuple[OperatorDetail, ...]:
-        return describe_operators(self.tables, self.accounting.end_to_end_ns, self.rules)
+        details = describe_operators(self.tables, self.accounting.end_to_end_ns, self.rules)
+        return tuple(replace(each, row=add_work(each.row, self.nodes.get(each.row.identity))) for each in details)
 
     @property
     def operators(self) -> tuple[OperatorRow, ...]:
@@ -70,6 +74,14 @@ class TraceSet:
     @cached_property
     def categories(self) -> tuple[CategoryRow, ...]:
         return build_categories(self.tables, self.accounting, self.rules)
+
+    @cached_property
+    def apart(self) -> tuple[ApartRow, ...]:
+        return list_apart(self.traces)
+
+    @cached_property
+    def allocations(self) -> tuple[AllocationRow, ...]:
+        return list_allocations(self.traces)
 
     @cached_property
     def alignments(self) -> tuple[Alignment, ...]:
@@ -91,32 +103,24 @@ class TraceSet:
 
 
 def read_traces(paths: Sequence[Path], rules: Path | None = None, graph: Path | None = None) -> TraceSet:
-    """`paths` are .etdump files, timelines of ours, or folders whose traces belong to one experiment."""
-    found = _find_files(paths)
+    """`paths` are .etdump files, timelines of ours, or folders; all of them belong to one variant."""
+    return _read_pool(find_traces(paths), rules, graph)
+
+
+def read_compared(
+    paths: Sequence[Path], compared: Sequence[Path], rules: Path | None = None, graph: Path | None = None
+) -> tuple[TraceSet, TraceSet]:
+    """The candidate's traces and the baseline's."""
+    candidate, baseline = split_compared(paths, compared)
+    return _read_pool(candidate, rules, graph), _read_pool(baseline, rules, graph)
+
+
+def _read_pool(files: Sequence[TraceFile], rules: Path | None, graph: Path | None) -> TraceSet:
+    found = require_one_pool(files)
     table = load_rules(rules)
     traces = tuple(trace for path in found for trace in _read_file(path))
-    model = load_graph(graph) if graph else None
+    model = load_graph(require_file(graph, "graph", hint=_GRAPH_HINT)) if graph else None
     return TraceSet(found, traces, table, model, was_emulated(*found))
-
-
-def _find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
-    if not paths:
-        raise UsageError("No trace was named.", hint="Name a .etdump file of a run.")
-    return tuple(file for path in paths for file in (_list_folder(path) if path.is_dir() else [path]))
-
-
-def _list_folder(folder: Path) -> list[Path]:
-    """All traces of an experiment's folder: its blocks, but never two thread counts together."""
-    inside = sorted(folder.glob("*.etdump"))
-    if not inside:
-        raise UsageError(f"There is no .etdump in the folder {folder}.", hint="Name the folder of one experiment.")
-    threads = {found[1] for path in inside if (found := _THREADS.search(path.stem))}
-    if len(threads) > 1:
-        raise UsageError(
-            f"{folder} holds traces of {' and '.join(sorted(threads))} threads, which do not belong together.",
-            hint=f"Name the files of one of them: {folder}/*_t{min(threads)}*.etdump",
-        )
-    return inside
 
 
 def _read_file(path: Path) -> tuple[Trace, ...]:

@@ -20,6 +20,16 @@ def command(
     tolerance: Annotated[
         float, typer.Option(min=0.0, metavar="PCT", help="How much slower a variant may be, in percent.")
     ] = 5.0,
+    output_tolerance: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            metavar="SHARE",
+            help="How far outputs may differ, as a share of the largest value; default: by the model's precision. "
+            "States that another precision is accepted.",
+            show_default=False,
+        ),
+    ] = None,
     summary: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Write the summary there too; it is always printed.")
     ] = None,
@@ -30,7 +40,7 @@ def command(
     from etprof.reports.plain_text import printable
     from etprof.store.json_file import write_text
 
-    check = check_run(one_run_dir(run_dir, None), one_run_dir(against, None), tolerance / 100)
+    check = check_run(one_run_dir(run_dir, None), one_run_dir(against, None), tolerance / 100, output_tolerance)
     text = check_summary.render(check)
     for line in text.splitlines():
         show(printable(line))

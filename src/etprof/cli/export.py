@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from etprof.cli.console import show, show_facts, show_table
+from etprof.cli.console import say, show, show_facts, show_table
 from etprof.core.errors import EtprofError, UsageError
+from etprof.core.units import format_count
 
 if TYPE_CHECKING:
     from etprof.core.model import Artifact
@@ -36,7 +37,9 @@ def command(
     checkpoint: Annotated[Path | None, typer.Option(help="A local .pt or .safetensors file with weights.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random weights, inputs and calibration inputs.")] = 0,
     min_snr: Annotated[float | None, typer.Option(help="Fail below this SNR in dB against eager fp32.")] = None,
-    save_graph: Annotated[bool, typer.Option("--save-graph", help="Write the XNNPACK nodes to graph.json.")] = False,
+    save_graph: Annotated[
+        bool, typer.Option("--save-graph/--no-save-graph", help="Write the nodes of the model's graph to graph.json.")
+    ] = True,
     debug: Annotated[
         bool, typer.Option("--debug", help="Keep every intermediate program; print why operators were left out.")
     ] = False,
@@ -83,12 +86,11 @@ def _export_one(request: "ExportRequest") -> None:
 
 
 def _export_matrix(like: "ExportRequest", models: list[str], dtypes: list[str], schemes: list[str]) -> None:
-    """Every cell is tried; a failure is a row of the table, and makes the exit code 1."""
+    """Every cell is tried and told as it ends; a failure is a row of the table, and makes the exit code 1."""
     from etprof.cli.export_tables import matrix_lines, matrix_table
-    from etprof.cli.progress import export_stages
-    from etprof.export.exporter import export_model
     from etprof.export.foreign import output_to
-    from etprof.export.matrix import build_matrix, ready_models
+    from etprof.export.matrix import build_matrix, candidate_models
+    from etprof.export.registry import describe_status
 
     if like.quantization or like.checkpoint:
         raise UsageError(
@@ -96,23 +98,41 @@ def _export_matrix(like: "ExportRequest", models: list[str], dtypes: list[str], 
             hint="Say what to export with --models, --dtypes and --schemes.",
         )
     with output_to(Path(os.devnull)):
-        names = models or ready_models(like.models_dir)
+        candidates = [] if models else candidate_models(like.models_dir)
+    left_out = [entry for entry in candidates if entry.problem]
+    names = models or [entry.name for entry in candidates if not entry.problem]
+    if not names:
+        raise EtprofError("None of the models can be exported here.", hint="See why: etprof models list")
     requests = build_matrix(like, names, dtypes, [scheme for scheme in schemes if scheme != "none"])
-    results: list[Artifact | EtprofError] = []
-    for index, request in enumerate(requests):
-        try:
-            with export_stages(f"[{index + 1}/{len(requests)}] {request.stem}") as progress:
-                results.append(export_model(request, progress))
-        except EtprofError as error:
-            results.append(error)
+    results = _export_cells(requests)
     show_table(matrix_table(requests, results))
     for line in matrix_lines(requests, results):
         show(line)
+    for entry in left_out:
+        show(f"{entry.name} left out: {describe_status(entry)}")
     failed = sum(isinstance(result, EtprofError) for result in results)
-    show(f"{len(results) - failed} exported, {failed} failed")
+    also = f", {format_count(len(left_out), 'model')} left out" if left_out else ""
+    show(f"{len(results) - failed} exported, {failed} failed{also}")
     if failed:
         raise typer.Exit(1)
     show("export ok")
+
+
+def _export_cells(requests: "list[ExportRequest]") -> "list[Artifact | EtprofError]":
+    from etprof.cli.export_tables import describe_cell
+    from etprof.cli.progress import export_stages
+    from etprof.export.exporter import export_model
+
+    results: list[Artifact | EtprofError] = []
+    for index, request in enumerate(requests):
+        title = f"[{index + 1}/{len(requests)}] {request.stem}"
+        try:
+            with export_stages(title) as progress:
+                results.append(export_model(request, progress))
+        except EtprofError as error:
+            results.append(error)
+        say(f"{title}: {describe_cell(results[-1])}")
+    return results
 
 
 def _names(text: str) -> list[str]:

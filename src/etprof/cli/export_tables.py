@@ -57,12 +57,21 @@ def matrix_table(requests: "Sequence[ExportRequest]", results: "Sequence[Artifac
 
 
 def matrix_lines(requests: "Sequence[ExportRequest]", results: "Sequence[Artifact | EtprofError]") -> Iterator[str]:
-    """File names and reasons, whole: they are there to be copied."""
+    """File names, reasons and operators that were left out, whole: they are there to be copied."""
     for request, result in zip(requests, results, strict=True):
         if isinstance(result, EtprofError):
             yield f"{request.model}, {_describe_precision(request)}: {result.message}"
-        else:
-            yield str(result.pte)
+            continue
+        yield str(result.pte)
+        if result.meta.delegation.left:
+            yield f"  not delegated: {_describe_left_out(result.meta.delegation)}"
+
+
+def describe_cell(result: "Artifact | EtprofError") -> str:
+    """How one export of many ended, in a line."""
+    if isinstance(result, EtprofError):
+        return f"failed: {result.message}"
+    return f"{_describe_result(result)}, {format_bytes(result.meta.pte.bytes)}, {_describe_snr(result.meta.numerics)}"
 
 
 def _describe_result(result: "Artifact | EtprofError") -> str:

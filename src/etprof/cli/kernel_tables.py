@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from etprof.core.categories import COMPUTE
 from etprof.core.report import Executed, KernelEvidence, OperatorKernels
 from etprof.core.rows import KernelUse
+from etprof.reports.sentences import shown_phrase
 from etprof.reports.text_table import Column, TextTable
 
 # Of other operators only those are shown that such a part of all samples fell into.
@@ -20,7 +21,7 @@ def evidence_lines(evidence: KernelEvidence) -> Iterator[str]:
     compiled = "not known, no kernel is named" if known is None else f"{len(known)} kernels by name"
     selected = sum(bool(row.selected) for row in compute)
     executed = sum(row.executed is Executed.YES for row in compute)
-    yield f"  {evidence.extension} was {'shown' if evidence.shown else 'hidden'}; compiled in: {compiled}"
+    yield f"  {shown_phrase(evidence)}; compiled in: {compiled}"
     yield f"  selected by a packed type: {selected} of {len(compute)} operators; executed: {executed} of {len(compute)}"
     sampled = f"threads sampled: {evidence.sampled_threads}, outside of operators: {evidence.outside}"
     yield f"  {evidence.samples} active samples, {sampled}"

@@ -1,15 +1,28 @@
 """`etprof kernels`: which kernels each operator really executed, by samples of the program counter."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from etprof.cli.console import command_line, say, show, show_sentence, show_table
-from etprof.cli.options import DeviceOption, ForceOption, OutputRootOption, ResumeOption, WideOption, one_run_dir
+from etprof.cli.options import (
+    DeviceFolderOption,
+    DeviceOption,
+    DryRunOption,
+    EmulatorOption,
+    ForceOption,
+    KeepOption,
+    OutputRootOption,
+    PrepareOption,
+    ResumeOption,
+    WideOption,
+    one_run_dir,
+)
 from etprof.core.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
+    from etprof.app.devices import DeviceRequest
     from etprof.core.report import KernelEvidence, Report
 
 app = typer.Typer(no_args_is_help=True)
@@ -23,6 +36,10 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", help="Show all operato
 def sample(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The .pte to sample.")],
     device: DeviceOption = "local",
+    device_folder: DeviceFolderOption = "",
+    emulator: EmulatorOption = "",
+    prepare: PrepareOption = False,
+    keep_on_device: KeepOption = False,
     threads: Annotated[int, typer.Option(min=1, help="Threads XNNPACK may use.")] = 1,
     seconds: Annotated[float, typer.Option(min=0.1, max=600, help="How long to sample in each block.")] = 2.0,
     blocks: Annotated[int, typer.Option(min=1, help="Fresh processes per variant.")] = 2,
@@ -30,6 +47,7 @@ def sample(
     table: TableOption = None,
     force: ForceOption = False,
     resume: ResumeOption = False,
+    dry_run: DryRunOption = False,
     verbose: VerboseOption = False,
     wide: WideOption = False,
 ) -> None:
@@ -41,15 +59,35 @@ def sample(
     from etprof.cli.report import write_and_show
 
     refuse_force_and_resume(force, resume)
-    request = build_request(device, runner="native" if device == "local" else "auto")
+    request = build_request(
+        device, runner="native" if device == "local" else "auto", folder=device_folder, emulator=emulator,
+        prepare=prepare, keep=keep_on_device,
+    )  # fmt: skip
+    options: dict[str, Any] = {
+        "output_root": output_root, "threads": threads, "blocks": blocks, "seconds": seconds,
+    }  # fmt: skip
+    if dry_run:
+        _show_plan(model, request, options)
+        return
     with RunProgress() as progress:
         measured = sample_kernels(
-            model, request, progress, RunOptions(command_line(), force=force, resume=resume),
-            output_root=output_root, threads=threads, blocks=blocks, seconds=seconds,
-        )  # fmt: skip
+            model, request, progress, RunOptions(command_line(), force=force, resume=resume), **options
+        )
     analysis = analyze_measured(measured)
     write_and_show(analysis)
     _show_report(analysis.report, str(analysis.run.folder), table, None if verbose else _SHOWN, wide)
+
+
+def _show_plan(model: Path, request: "DeviceRequest", options: dict[str, Any]) -> None:
+    from functools import partial
+
+    from etprof.app.named_model import require_model
+    from etprof.app.plans import build_kernel_plan
+    from etprof.app.profiling import plan_for
+    from etprof.cli.run import show_schedule
+
+    require_model(model)
+    show_schedule(plan_for(request, partial(build_kernel_plan, model, **options)))
 
 
 @app.command("import")
@@ -58,6 +96,9 @@ def import_recording(
         Path, typer.Argument(metavar="RECORDING", help="Text of `perf script` or `simpleperf report-sample`.")
     ],
     architecture: Annotated[str, typer.Option(help="arm64 or x86_64, where it was recorded.")] = "arm64",
+    read_binaries: Annotated[
+        bool, typer.Option("--read-binaries", help="Open the libraries that the recording names, for their code.")
+    ] = False,
     table: TableOption = None,
     verbose: VerboseOption = False,
     wide: WideOption = False,
@@ -65,11 +106,15 @@ def import_recording(
     """Read the samples that perf or simpleperf took of any runner."""
     from etprof.analysis.kernels.imported_functions import build_imported_evidence
     from etprof.core.extensions import EXTENSIONS
+    from etprof.store.paths import require_file
     from etprof.traces.perf_script import read_perf_script
 
     if architecture not in EXTENSIONS:
         raise UnknownNameError("architecture", architecture, EXTENSIONS, hint=f"Known: {', '.join(EXTENSIONS)}.")
-    evidence = build_imported_evidence(recording.name, read_perf_script(recording, architecture))
+    require_file(recording, "recording", hint="It is what `perf script` or `simpleperf report-sample` prints.")
+    evidence = build_imported_evidence(
+        recording.name, read_perf_script(recording, architecture, reads_files=read_binaries)
+    )
     _show([evidence], table, None if verbose else _SHOWN, wide)
     say("note: a recording does not know ExecuTorch's operators; its functions stand for themselves.")
 
@@ -123,6 +168,9 @@ def read_log(
 
 
 def _show_report(report: "Report", where: str, table: Path | None, limit: int | None, wide: bool) -> None:
+    from etprof.core.findings import group_findings
+    from etprof.reports.sentences import finding_sentence
+
     evidences = [variant.evidence for variant in report.variants if variant.evidence]
     if not evidences:
         raise UsageError(
@@ -130,8 +178,8 @@ def _show_report(report: "Report", where: str, table: Path | None, limit: int | 
             hint="Sample it: etprof kernels run MODEL.pte, or `mode: trace` in a plan.",
         )
     _show(evidences, table, limit, wide)
-    for finding in report.findings:
-        show_sentence(f"finding: {finding.message} {finding.advice}", indent="  ")
+    for group in group_findings(report.findings):
+        show_sentence(f"finding: {finding_sentence(group)}", indent="  ")
 
 
 def _show(evidences: "list[KernelEvidence]", table: Path | None, limit: int | None, wide: bool) -> None:

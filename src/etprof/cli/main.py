@@ -1,8 +1,10 @@
 """The `etprof` command: finds the subcommand, and turns every error into one message and an exit code."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +12,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import etprof
+from etprof.cli.streams import use_lasting_streams
 from etprof.core.errors import EtprofError
 
 # In the order a user meets them. A command is a module of this folder of the same name, with `command`, a function, or
@@ -53,7 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 done, 1 could not or "no", 2 wrong usage, 3 undecided, 130 interrupted.
     """
     args = list(argv) if argv is not None else sys.argv[1:]
+    use_lasting_streams()
     try:
+        _require_current_folder()
         build_app()(args=args, prog_name="etprof")
     except EtprofError as error:
         from etprof.cli.console import print_error
@@ -63,6 +68,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     return 0
+
+
+def _require_current_folder() -> None:
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise EtprofError("The current folder does not exist any more.", hint="Change to another: cd") from error
 
 
 class _Group(TyperGroup):
@@ -97,13 +109,32 @@ def _load_command(name: str) -> Any:
     module = import_module(f"etprof.cli.{name}")
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     if hasattr(module, "app"):
+        for each in module.app.registered_commands:
+            # A process may load a command more than once.
+            each.callback = _checking_paths(getattr(each.callback, "__wrapped__", each.callback))
         app.add_typer(module.app, name=name, help=_SUMMARIES[name], cls=_Group)
     else:
-        app.command(name, help=_SUMMARIES[name])(module.command)
+        app.command(name, help=_SUMMARIES[name])(_checking_paths(module.command))
     # Typer takes an app of one command for that command; a second keeps it a group.
     app.command("-", hidden=True)(_nothing)
     group: Any = get_command(app)
     return group.commands[name]
+
+
+def _checking_paths(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, which refuses a path that no file or folder can have before it does anything else."""
+
+    @wraps(run)
+    def check_and_run(**values: Any) -> Any:
+        from etprof.store.paths import check_path
+
+        for value in values.values():
+            for path in value if isinstance(value, list) else [value]:
+                if isinstance(path, Path):
+                    check_path(path)
+        return run(**values)
+
+    return check_and_run
 
 
 def _nothing() -> None:

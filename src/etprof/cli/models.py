@@ -43,10 +43,15 @@ def list_all(models_dir: ModelsDir = None, wide: WideOption = False) -> None:
 
 @app.command("show")
 def show_one(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the model, as `etprof models list` gives it.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the model, as `etprof models list` gives it; or a .pte.")
+    ],
     models_dir: ModelsDir = None,
 ) -> None:
-    """Show where a model comes from, what it needs, and whether it can be exported here."""
+    """Show where a model comes from, what it needs, and whether it can be exported here; or what a .pte holds."""
+    if name.endswith(".pte"):
+        _show_program(Path(name))
+        return
     from etprof.export.foreign import output_to
     from etprof.export.registry import describe_status, find_model, find_models_dir
 
@@ -61,6 +66,25 @@ def show_one(
         "status": describe_status(entry),
     }
     show_facts({name: value for name, value in facts.items() if value})
+
+
+def _show_program(path: Path) -> None:
+    from etprof.core.program import ProgramTensor
+    from etprof.traces.program import read_program
+
+    for method in read_program(path).methods:
+        inputs, outputs = (
+            [each.label if isinstance(each, ProgramTensor) else each for each in side]
+            for side in (method.inputs, method.outputs)
+        )
+        show_facts(
+            {
+                "method": method.name,
+                "inputs": "; ".join(inputs) or "none",
+                "outputs": "; ".join(outputs) or "none",
+                "state": "; ".join(tensor.label for tensor in method.state) or "none",
+            }
+        )
 
 
 @app.command("new")

@@ -17,14 +17,29 @@ RunDirArgument = Annotated[
 ]
 RunDirOption = Annotated[Path | None, typer.Option("--run-dir", "--results", help="The same, as an option.")]
 DeviceOption = Annotated[str, typer.Option(help=f"Where to run: {list_usages()}.")]
+DeviceFolderOption = Annotated[str, typer.Option(help="Folder on the device to work in.")]
+EmulatorOption = Annotated[
+    str,
+    typer.Option(help="Path of a qemu-aarch64 on the device to run under: kernels are real, times are not meaningful."),
+]
+PrepareOption = Annotated[
+    bool, typer.Option("--prepare", help="Keep the device awake and its clock steady; restored afterwards.")
+]
+KeepOption = Annotated[
+    bool, typer.Option("--keep-on-device", help="Keep runner and model there, so that the next run pushes less.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Move an older run in that folder aside.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be run, and run nothing.")]
 OutputRootOption = Annotated[Path | None, typer.Option(help="Folder for the run; default: beside the artifacts.")]
 BudgetOption = Annotated[
-    str, typer.Option(metavar="TIME", help="Start no further round after this time: 90s, 10m or 1h.")
+    str,
+    typer.Option(metavar="TIME", help="Time of the whole run: 90s, 10m or 1h. No block starts that would end later."),
 ]
 WideOption = Annotated[bool, typer.Option("--wide", help="Show every column at any width of the terminal.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Print everything as CSV.")]
+ByOption = Annotated[str, typer.Option("--by", help="Show operators in groups: by kind, module or shape.")]
+DepthOption = Annotated[int, typer.Option(min=1, help="With --by module: how many names of a module's path count.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
@@ -32,6 +47,11 @@ def one_run_dir(argument: Path | None, option: Path | None = None) -> Path:
     if (argument is None) == (option is None):
         raise UsageError("Give the folder of one run.", hint="For example: out_toy_cnn/runs/linux")
     folder = argument or option or Path()
+    if folder.is_file():
+        hint = f"A single trace is read with: etprof trace operators {folder}" if folder.suffix == ".etdump" else ""
+        raise UsageError(
+            f"{folder} is a file; a run is a folder.", hint=hint or "It is the one with manifest.json in it."
+        )
     if not folder.is_dir():
         raise UsageError(f"There is no folder {folder}.", hint="A run's folder is the output_root of its plan.")
     return folder

@@ -8,12 +8,37 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeElapsedColumn
+from rich.progress_bar import ProgressBar
 
+from etprof.app.pace import TimeLeft
 from etprof.cli.console import say
 from etprof.core.plan import Block, Plan
 from etprof.core.run import BlockResult
 from etprof.core.units import NO_TIMES, format_ns, format_seconds
+
+_FIRST_BLOCK_S = 30.0
+_ALMOST = 0.95
+
+
+class _MovingBar(BarColumn):
+    """A bar that moves within a block, as far as the blocks before tell how long one takes."""
+
+    def __init__(self, moved: Callable[[], float]) -> None:
+        super().__init__()
+        self._moved = moved
+
+    def render(self, task: Task) -> ProgressBar:
+        bar = super().render(task)
+        bar.completed += self._moved()
+        return bar
+
+
+def share_of_block(elapsed_s: float, usual_s: float | None) -> float:
+    """How much of a block is done; below one for as long as it runs, and for the first one only a guess."""
+    if usual_s is None:
+        return elapsed_s / (elapsed_s + _FIRST_BLOCK_S)
+    return min(elapsed_s / usual_s, _ALMOST) if usual_s else 0.0
 
 
 class RunProgress:
@@ -26,7 +51,7 @@ class RunProgress:
         # While the bar is there, rich puts what others write to standard error above it.
         self._bar = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
+            _MovingBar(self._moved),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"),
@@ -34,8 +59,9 @@ class RunProgress:
             disable=not self._is_terminal,
         )
         self._task = self._bar.add_task("starting", total=None, left="")
-        self._planned = self._variants = self._done = self._resumed = 0
-        self._started = time.monotonic()
+        self._planned = self._variants = self._done = 0
+        self._started_s: float | None = None
+        self._took_s: list[float] = []
 
     def __enter__(self) -> "RunProgress":
         self._bar.start()
@@ -50,8 +76,7 @@ class RunProgress:
         self._show_times = times_are_real
         self._variants = len(plan.variants)
         self._planned = plan.schedule.blocks * self._variants
-        self._done = self._resumed = done
-        self._started = time.monotonic()
+        self._done = done
         self._bar.update(self._task, total=self._total, completed=done)
 
     @property
@@ -61,34 +86,57 @@ class RunProgress:
         return self._planned + -(-added // self._variants) * self._variants if added else self._planned
 
     def block_started(self, block: Block) -> None:
+        self._started_s = time.monotonic()
         self._bar.update(self._task, description=block.name)
+
+    def _moved(self) -> float:
+        if self._started_s is None:
+            return 0.0
+        usual_s = sum(self._took_s) / len(self._took_s) if self._took_s else None
+        return share_of_block(time.monotonic() - self._started_s, usual_s)
 
     def block_retried(self, block: Block, reason: str) -> None:
         say(f"{block.name}: {reason}; trying again")
 
-    def block_ended(self, result: BlockResult) -> None:
+    def told(self, text: str) -> None:
+        say(text)
+
+    def variant_left_out(self, text: str, blocks: int) -> None:
+        self._planned -= blocks
+        self._variants -= 1
+        say(text)
+
+    def block_ended(self, result: BlockResult, left: TimeLeft | None = None) -> None:
         self._done += 1
-        left = self._time_left()
-        self._bar.update(self._task, total=self._total, completed=self._done, left=left)
+        self._started_s = None
+        self._took_s.append(result.duration_s)
+        words = self._words(left)
+        self._bar.update(self._task, total=self._total, completed=self._done, left=words)
         if not result.is_ok:
             say(f"block {result.index + 1} of {result.variant.stem} failed: {result.error}")
         elif not self._is_terminal:
             said = f"block {self._done} of {self._total}: {result.variant.stem}{self._median(result)}"
-            say(f"{said}; {left}" if left else said)
+            say(f"{said}; {words}" if words else said)
 
-    def _time_left(self) -> str:
-        if self._done > self._planned:
-            return "a round was added: an interval is still too wide"
-        if self._done == self._planned:
-            return ""
-        each = (time.monotonic() - self._started) / (self._done - self._resumed)
-        return f"about {format_seconds(each * (self._total - self._done))} left"
+    def _words(self, left: TimeLeft | None) -> str:
+        added = "a round was added: an interval is still too wide" if self._done > self._planned else ""
+        return "; ".join(filter(None, (added, _time_left(left) if left else "")))
 
     def _median(self, result: BlockResult) -> str:
         if not self._show_times:
             return f", {NO_TIMES}"
         times = sorted(result.latency_ns)
         return f", median {format_ns(times[len(times) // 2])}" if times else ""
+
+
+def _time_left(left: TimeLeft) -> str:
+    """Empty where nothing is left; two numbers where rounds may be added."""
+    about, at_most = format_seconds(left.expected_s), format_seconds(left.at_most_s)
+    if not left.at_most_s:
+        return ""
+    if not left.expected_s:
+        return f"at most {at_most} left"
+    return f"about {about} left" if about == at_most else f"about {about} left, at most {at_most}"
 
 
 @contextmanager

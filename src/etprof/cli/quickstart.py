@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from etprof.cli.console import command_line
-from etprof.cli.options import build_request
+from etprof.cli.options import ResumeOption, build_request
 
 
 def command(
@@ -23,6 +23,7 @@ def command(
             "--out", help="Folder of the results; default: model_profiling/out_MODEL in a clone, else out_MODEL."
         ),
     ] = None,
+    resume: ResumeOption = False,
 ) -> None:
     from etprof.app.devices import device_of_platform, open_device
     from etprof.app.plans import QUICK_SCHEDULE, build_profile_plan
@@ -30,19 +31,22 @@ def command(
     from etprof.cli.export import show_artifact
     from etprof.cli.progress import RunProgress, export_stages
     from etprof.cli.run import finish
+    from etprof.core.layout import run_folder
     from etprof.export.exporter import ExportRequest, export_model
 
     request = build_request(device_of_platform(platform), remote_device, folder=device_folder)
     home = Path("model_profiling") if Path("model_profiling").is_dir() else Path()
     folder = out_dir or home / f"out_{model}"
-    wanted = ExportRequest(model=model, dtype=dtype, outdir=folder / "artifacts", save_graph=True)
+    wanted = ExportRequest(model=model, dtype=dtype, outdir=folder / "artifacts")
     # The device comes first: that there is none should be known before time is spent on an export.
     with open_device(request) as opened:
         with export_stages(wanted.stem) as progress:
             artifact = export_model(wanted, progress)
         show_artifact(artifact)
-        plan = build_profile_plan(artifact.pte, opened.device, schedule=QUICK_SCHEDULE)
+        place = run_folder(artifact.pte, opened.device.platform)
+        plan = build_profile_plan(artifact.pte, opened.device, schedule=QUICK_SCHEDULE, output_root=place)
         # A quick start is repeated on purpose: an older run moves aside without being asked about.
         with RunProgress() as observer:
-            measured = run_opened(opened, plan, observer, RunOptions(command_line(), force=True))
+            options = RunOptions(command_line(), force=not resume, resume=resume)
+            measured = run_opened(opened, plan, observer, options)
     finish(measured)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etprof.cli.console import show, show_table, terminal_width
-from etprof.cli.options import WideOption, one_run_dir
+from etprof.cli.options import ByOption, DepthOption, WideOption, one_run_dir
 from etprof.core.errors import EtprofError, UsageError
 from etprof.core.units import NO_TIMES, format_ms, format_percent
 from etprof.reports import FORMATS
@@ -43,21 +43,31 @@ def command(
     model: Annotated[Path | None, typer.Option(help="The .pte that was run; any other is refused.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the names of the files only.")] = False,
     wide: WideOption = False,
+    by: ByOption = "",
+    depth: DepthOption = 2,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Leave out user, host, serial numbers, paths and the command line.")
+    ] = False,
 ) -> None:
+    from etprof.app.reporting import redact as redact_analysis
+
     folders = [*(run_dirs or ()), *(run_dir_option or ())]
     wanted = tuple(name.strip() for name in formats.split(",") if name.strip())
     if len(folders) > 1:
-        _combine(folders, target, title, only_for_one={"--format": wanted, "--model": model})
+        only_for_one: dict[str, object] = {"--format": wanted, "--model": model, "--by": by}
+        _combine(folders, target, title, redact=redact, only_for_one=only_for_one)
         return
     files = tuple(name for name in wanted if name != LATENCY)
     analysis = read_analysis(one_run_dir(folders[0] if folders else None), target, files, title=title, model=model)
+    analysis = redact_analysis(analysis) if redact else analysis
     tables = latency_tables(analysis, wide=wide) if LATENCY in wanted else []
+    tables += rollup_tables(analysis, by, depth) if by else []
     if not quiet:
         if "console" in wanted:
             show_console(analysis, wide=wide)
         for table in tables:
             show_table(table, wide=wide)
-    if files or not wanted:
+    if files or not (wanted or by):
         write_and_show(analysis, target, files)
 
 
@@ -124,6 +134,18 @@ def latency_tables(analysis: "RunAnalysis", *, wide: bool) -> "list[TextTable]":
     return list(split_table(TextTable("", columns, totals=3), None if wide else terminal_width()))
 
 
+def rollup_tables(analysis: "RunAnalysis", by: str, depth: int) -> "list[TextTable]":
+    """Operators in groups, before and after where variants are compared."""
+    from etprof.app.reporting import roll_up_report
+    from etprof.reports.console import list_rollups
+    from etprof.reports.rollup_tables import as_text_table
+
+    tables = list(list_rollups(roll_up_report(analysis.report, by, depth), by, None))
+    if not tables:
+        raise EtprofError(f"{analysis.run.folder} holds no traced operators.", hint="Give the experiments traced runs.")
+    return [as_text_table(table) for table in tables]
+
+
 def _latency_cells(variant: "VariantReport") -> list[str]:
     latency: LatencySummary | None = variant.latency
     assert latency is not None  # only timed variants are shown
@@ -134,11 +156,14 @@ def _latency_cells(variant: "VariantReport") -> list[str]:
     return cells + ["unknown" if value is None else format_ms(value) for value in apart]
 
 
-def _combine(folders: list[Path], target: Path | None, title: str, only_for_one: dict[str, object]) -> None:
+def _combine(
+    folders: list[Path], target: Path | None, title: str, *, redact: bool, only_for_one: dict[str, object]
+) -> None:
     from etprof.app.reporting import combine_runs
 
     for option in (name for name, value in only_for_one.items() if value):
         raise UsageError(f"{option} is for one run.", hint="The suffix of --out chooses the format of a combined page.")
-    path = combine_runs(folders, target or Path("combined_report.html"), title)
+    page = target or Path("combined_report.html")
+    path = combine_runs([one_run_dir(folder) for folder in folders], page, title, redacted=redact)
     show("report ok")
     show(str(path))

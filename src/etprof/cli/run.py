@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etprof.cli.console import command_line, say, show
-from etprof.cli.options import ForceOption, ResumeOption, build_request, refuse_force_and_resume
+from etprof.cli.options import (
+    DeviceFolderOption,
+    DryRunOption,
+    EmulatorOption,
+    ForceOption,
+    KeepOption,
+    PrepareOption,
+    ResumeOption,
+    build_request,
+    one_run_dir,
+    refuse_force_and_resume,
+)
 from etprof.core.errors import UsageError
 from etprof.devices import list_usages
 
@@ -21,26 +32,17 @@ def command(
     config: Annotated[Path | None, typer.Option(help="The same, as an option.")] = None,
     device: Annotated[str, typer.Option(help=f"Where to run: {list_usages()}; recorded:DIR replays a run.")] = "local",
     remote_device: Annotated[str, typer.Option(help="An Android device on the network, HOST:PORT.")] = "",
-    device_folder: Annotated[str, typer.Option(help="Folder on the device to work in.")] = "",
-    emulator: Annotated[
-        str,
-        typer.Option(
-            help="Path of a qemu-aarch64 on the device to run under: kernels are real, times are not meaningful."
-        ),
-    ] = "",
-    prepare: Annotated[
-        bool, typer.Option("--prepare", help="Keep the device awake and its clock steady; restored afterwards.")
-    ] = False,
-    keep_on_device: Annotated[
-        bool, typer.Option("--keep-on-device", help="Keep runner and model there, so that the next run pushes less.")
-    ] = False,
+    device_folder: DeviceFolderOption = "",
+    emulator: EmulatorOption = "",
+    prepare: PrepareOption = False,
+    keep_on_device: KeepOption = False,
     runner: Annotated[str, typer.Option(help="auto, native or python.")] = "auto",
     only: Annotated[list[str] | None, typer.Option(help="Run this experiment only; may be given again.")] = None,
     output_root: Annotated[Path | None, typer.Option(help="Write here instead of the plan's output_root.")] = None,
     force: ForceOption = False,
     resume: ResumeOption = False,
     analysis_only: Annotated[bool, typer.Option("--analysis-only", help="Run nothing; analyse what is there.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be run, and run nothing.")] = False,
+    dry_run: DryRunOption = False,
     kernels: Annotated[
         bool, typer.Option("--kernels", help="Sample which kernels execute too, in blocks of their own.")
     ] = False,
@@ -109,7 +111,7 @@ def _replay(place: str, config: Path | None, output_root: Path | None, *, force:
             "A replay takes its plan from the recording.", hint="etprof run --device recorded:DIR --output-root OUT"
         )
     with RunProgress() as progress:
-        measured = replay(Path(place), output_root, progress, force=force, command=command_line())
+        measured = replay(one_run_dir(Path(place)), output_root, progress, force=force, command=command_line())
     finish(measured)
 
 
@@ -122,5 +124,5 @@ def show_schedule(plan: "Plan") -> None:
     extra = plan.schedule.max_blocks - plan.schedule.blocks
     if extra:
         show(f"then up to {extra} more rounds, until intervals are narrower than the target")
-    for pair in plan.pairs:
-        show(f"compare: {pair.candidate} against {pair.baseline}")
+    for before, after in plan.compared:
+        show(f"compare: {after.label} against {before.label}")

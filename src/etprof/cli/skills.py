@@ -53,7 +53,7 @@ def verify(
     workdir: Annotated[Path, typer.Option(help="Where the commands run: the root of a clone.")] = Path(),
     inputs: Annotated[list[str] | None, typer.Option("--input", help="NAME=VALUE; may be given again.")] = None,
     check_only: Annotated[
-        bool, typer.Option("--check-only", help="Run no step; check what an earlier run left.")
+        bool, typer.Option("--check-only", help="Execute nothing; check the files that an earlier run left.")
     ] = False,
     skills_dir: SkillsDir = None,
     as_json: JsonOption = False,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etprof.cli.console import say, show, show_json, show_sentence, show_table
-from etprof.cli.options import CsvOption, JsonOption, WideOption, refuse_together
-from etprof.core.units import NO_TIMES, format_ms
+from etprof.cli.options import ByOption, CsvOption, DepthOption, JsonOption, WideOption, refuse_together
+from etprof.core.units import NO_TIMES, format_count, format_ms
 
 if TYPE_CHECKING:
     from etprof.app.traces import TraceSet
@@ -30,7 +30,7 @@ RulesOption = Annotated[
     typer.Option("--rules", help="JSON file with category rules of your own, tried before the built-in ones."),
 ]
 GraphOption = Annotated[
-    Path | None, typer.Option("--graph", help="The model's .graph.json (etprof export --save-graph): names modules.")
+    Path | None, typer.Option("--graph", help="The model's .graph.json (etprof export writes it): names modules.")
 ]
 TimelineOption = Annotated[
     list[Path] | None, typer.Option("--timeline-csv", help="A timeline CSV, as an option.", show_default=False)
@@ -43,10 +43,24 @@ def read(paths: Sequence[Path], rules: Path | None, graph: Path | None = None) -
     """Reads them all, and says on standard error what is to be known about them."""
     from etprof.app.traces import read_traces
 
-    given = read_traces(paths, rules, graph)
+    return _say_notes(read_traces(paths, rules, graph))
+
+
+def _say_notes(given: "TraceSet") -> "TraceSet":
     for note in given.notes:
         say(f"note: {note}")
     return given
+
+
+def _read_sides(
+    paths: Sequence[Path], compare: Sequence[Path], rules: Path | None, graph: Path | None
+) -> "tuple[TraceSet, TraceSet | None]":
+    from etprof.app.traces import read_compared
+
+    if not compare:
+        return read(paths, rules, graph), None
+    given, baseline = map(_say_notes, read_compared(paths, compare, rules, graph))
+    return given, baseline.require_times()
 
 
 @app.command()
@@ -66,20 +80,25 @@ def operators(
     as_json: JsonOption = False,
     rules: RulesOption = None,
     graph: GraphOption = None,
+    by: ByOption = "",
+    depth: DepthOption = 2,
 ) -> None:
     """Rank the operators of a trace by time; with --compare, show what each gained over the baseline."""
     refuse_together(csv=as_csv, json=as_json, output_dir=output_dir)
-    given = read([*(traces or ()), *(timeline_csv or ())], rules, graph)
-    if compare or output_dir or as_csv or as_json:
+    refuse_together("--by shows groups in place of operators.", by=by, output_dir=output_dir)
+    given, baseline = _read_sides([*(timeline_csv or ()), *(traces or ())], compare or (), rules, graph)
+    if compare or output_dir or as_csv or as_json or by:
         given.require_times()
-    baseline = read(compare, rules).require_times() if compare else None
     name1, name2 = name1 or given.stem, name2 or (baseline.stem if baseline else "")
     if baseline:
         _doubt_names((name1, given.paths[0]), (name2, baseline.paths[0]))
+    limit = None if verbose else top
+    if by:
+        _show_rollup((given, baseline), (name1, name2), by, depth, limit, wide=wide, as_csv=as_csv, as_json=as_json)
+        return
     if as_csv or as_json:
         _print_operators(given, baseline, as_csv=as_csv)
         return
-    limit = None if verbose else top
     show(f"{name1}: {given.origin}")
     _show_operators(given, limit, wide=wide)
     if output_dir:
@@ -98,9 +117,39 @@ def _show_operators(given: "TraceSet", limit: int | None, *, wide: bool) -> None
         return
     for table in trace_tables.operator_tables(given, limit):
         show_table(table, wide=wide)
+    if given.apart:
+        show_table(trace_tables.apart_table(given, limit), wide=wide)
+    if given.allocations:
+        show_table(trace_tables.allocation_table(given), wide=wide)
     for sentence in trace_tables.operator_sentences(given):
         show_sentence(sentence)
     _note_unmatched(given)
+
+
+def _show_rollup(
+    sides: "tuple[TraceSet, TraceSet | None]", names: tuple[str, str], by: str, depth: int, limit: int | None, *,
+    wide: bool, as_csv: bool, as_json: bool,
+) -> None:  # fmt: skip
+    from etprof.analysis.operators.rollups import compare_groups, roll_up
+    from etprof.cli.trace_records import rollup_change_records, rollup_records
+    from etprof.reports.rollup_tables import as_text_table, build_change_table, build_table
+
+    given, baseline = sides
+    rows = roll_up(given.operators, by, depth)
+    if baseline:
+        changes = compare_groups(roll_up(baseline.operators, by, depth), rows)
+        records = rollup_change_records(by, changes)
+        title = f"baseline: {names[1]}, candidate: {names[0]}"
+        table = build_change_table(title, by, changes, ("baseline", "candidate"), limit)
+    else:
+        records = rollup_records(by, rows)
+        table = build_table(names[0], by, rows, limit)
+    if as_csv or as_json:
+        _print_records(records, as_csv=as_csv)
+        return
+    show_table(as_text_table(table), wide=wide)
+    if given.graph is None:
+        say("note: modules, shapes and multiply-accumulates need --graph.")
 
 
 def _show_changes(
@@ -235,7 +284,8 @@ def transposes(
         if pairs:
             show_table(pair_table(pairs, top), wide=wide)
         saved = format_ms(sum(pair.saves_ms for pair in pairs))
-        show(f"{len(pairs)} pair{'s' if len(pairs) != 1 else ''} of transposes cancel: {saved} of each inference.")
+        verb = "cancels" if len(pairs) == 1 else "cancel"
+        show(f"{format_count(len(pairs), 'pair')} of transposes {verb}: at most {saved} of each inference.")
     if output_dir:
         for path in write_layout_changes(output_dir, given.stem, changes, pairs):
             show(str(path))

@@ -11,10 +11,13 @@ from etprof.app.trace_tables import (
     describe_layout_change,
     describe_operator,
     describe_pair,
+    describe_rollup,
+    describe_rollup_change,
     describe_traces,
 )
 from etprof.app.traces import TraceSet
-from etprof.core.report import CancellingPair, LayoutChange, OperatorChange
+from etprof.core.report import CancellingPair, LayoutChange, OperatorChange, RollupChange
+from etprof.core.rows import RollupRow
 from etprof.store import timeline_files as files
 
 _CATEGORY_COLUMNS = ("name", "class", *files.CATEGORY_COLUMNS[1:])
@@ -42,6 +45,16 @@ def change_records(changes: Sequence[OperatorChange], baseline: TraceSet, candid
     rows = [describe_change(change) for change in changes]
     categories = describe_category_changes(baseline.categories, candidate.categories)
     return Records(files.OPERATOR_COMPARISON_COLUMNS, rows, {"operators": rows, "categories": categories})
+
+
+def rollup_records(by: str, rows: Sequence[RollupRow]) -> Records:
+    records = [describe_rollup(by, row) for row in rows]
+    return Records(files.ROLLUP_COLUMNS, records, {"groups": records})
+
+
+def rollup_change_records(by: str, changes: Sequence[RollupChange]) -> Records:
+    records = [describe_rollup_change(by, change) for change in changes]
+    return Records(files.ROLLUP_COMPARISON_COLUMNS, records, {"groups": records})
 
 
 def category_records(given: TraceSet) -> Records:

@@ -8,8 +8,9 @@ from etprof.analysis.operators.ceilings import build_ceilings
 from etprof.app.trace_tables import build_classes
 from etprof.core.categories import DATA_MOVEMENT, Rule
 from etprof.core.report import CancellingPair, LayoutChange, OperatorChange
-from etprof.core.rows import CategoryRow
-from etprof.core.units import format_bytes, format_ms, format_ns, format_percent, format_ratio
+from etprof.core.rows import CategoryRow, OperatorRow
+from etprof.core.units import format_bytes, format_macs, format_ms, format_ns, format_percent, format_rate, format_ratio
+from etprof.reports.sentences import apart_value
 from etprof.reports.text_table import Column, TextTable
 
 if TYPE_CHECKING:
@@ -58,23 +59,69 @@ def _operator_table(given: "TraceSet", details: Sequence["OperatorDetail"], titl
     columns = [
         *_names_of(given, shown),
         Column("mean", [format_ms(row.mean_ms) for row in rows], right=True),
-        Column("median", [format_ms(row.median_ms) for row in rows], 4, right=True),
-        Column("share", [format_percent(row.share) for row in rows], 1, right=True),
-        Column("if it were free", free, 6, right=True),
+        Column("median", [format_ms(row.median_ms) for row in rows], 8, right=True),
+        Column("share", [format_percent(row.share) for row in rows], 2, right=True),
+        Column("if it were free", free, 10, right=True),
+        *(_work_columns(rows) if given.nodes else ()),
     ]
     return TextTable(title, columns)
 
 
+def _work_columns(rows: Sequence[OperatorRow]) -> list[Column]:
+    works = [row.work for row in rows]
+    return [
+        Column("MACs", [format_macs(work.macs) if work else "" for work in works], 6, right=True),
+        Column("GMAC/s", [format_rate(row.gmac_per_s) for row in rows], 4, right=True),
+        Column("shapes", [work.shapes if work else "" for work in works], 9),
+    ]
+
+
 def _names_of(given: "TraceSet", details: Sequence["OperatorDetail"]) -> list[Column]:
     rows = [detail.row for detail in details]
-    modules = [given.nodes[row.identity].module_path if row.identity in given.nodes else "(unmapped)" for row in rows]
+    modules = [_place(row) if row.identity in given.nodes else "(unmapped)" for row in rows]
+    # Where modules are known, they and the kind of layer tell more than a name that many operators share.
     return [
-        Column("operator", [row.name for row in rows]),
+        Column("operator", [row.name for row in rows], 5 if given.nodes else 0),
         Column("id", [row.identity for row in rows]),
-        Column("category", [f"{row.category} / {row.subcategory}" for row in rows], 5),
-        Column("type", [detail.data_type for detail in details], 3),
-        *([Column("module", modules, 2)] if given.nodes else []),
+        Column("category", [f"{row.category} / {row.subcategory}" for row in rows], 9),
+        Column("type", [detail.data_type for detail in details], 7),
+        *([Column("module", modules, 1), Column("kind", [row.kind for row in rows], 3)] if given.nodes else []),
     ]
+
+
+def apart_table(given: "TraceSet", limit: int | None) -> TextTable:
+    """Delegates' events that are in no sum."""
+    shown = given.apart[:limit]
+    title = "Events of delegates that are not added up"
+    title += f" ({len(shown)} of {len(given.apart)})" if len(shown) < len(given.apart) else f" ({len(shown)})"
+    return TextTable(
+        title,
+        [
+            Column("event", [row.name for row in shown]),
+            Column("id", [row.identity for row in shown]),
+            Column("why", [row.reason for row in shown]),
+            Column("mean", [apart_value(row) for row in shown], right=True),
+            Column("metadata", [row.metadata for row in shown], 1),
+        ],
+    )
+
+
+def allocation_table(given: "TraceSet") -> TextTable:
+    rows = given.allocations
+    return TextTable(
+        "Memory taken from the runtime's allocators",
+        [
+            Column("allocator", [row.allocator for row in rows]),
+            Column("per inference", [format_bytes(round(row.bytes_per_inference)) for row in rows], right=True),
+            Column("allocations", [f"{row.allocations_per_inference:g}" for row in rows], right=True),
+            Column("outside inferences", [format_bytes(row.bytes_outside) for row in rows], right=True),
+        ],
+    )
+
+
+def _place(row: "OperatorRow | OperatorChange") -> str:
+    """The module, or what an operator is that belongs to none."""
+    return row.module_path or f"({row.kind})"
 
 
 def untimed_table(given: "TraceSet", limit: int | None) -> TextTable:
@@ -119,12 +166,15 @@ def change_tables(
         totals=1,
     )
     shown = changes[:limit]
+    has_modules = any(change.module_path for change in changes)
     cells_of_operators = [(c.baseline_ms, c.candidate_ms, c.baseline_share, c.candidate_share) for c in shown]
     yield TextTable(
         "Operators, largest gain first",
         [
-            Column("operator", [change.name for change in shown]),
-            Column("id", [change.identity for change in shown], 1),
+            Column("operator", [change.name for change in shown], 1 if has_modules else 0),
+            Column("id", [change.identity for change in shown], 0 if has_modules else 1),
+            *([Column("module", [_place(change) for change in shown])] if has_modules else []),
+            *([Column("kind", [change.kind for change in shown], 2)] if has_modules else []),
             Column("now", ["newly dominant" if change.newly_dominant else "" for change in shown], 5),
             *_change_columns(cells_of_operators, gain_ms),
         ],

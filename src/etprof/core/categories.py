@@ -7,6 +7,7 @@ from functools import lru_cache
 
 CONVOLUTION, GEMM, DATA_MOVEMENT, ELEMENTWISE, OTHER = "Convolution", "GEMM", "Data Movement", "Elementwise", "Other"
 DELEGATE_OVERHEAD, FRAMEWORK_OVERHEAD = "Delegate overhead", "Framework overhead"
+UNDIVIDED = "Undivided delegate time"
 UNMATCHED = "unmatched"
 # Where matrix extensions can help.
 COMPUTE = (CONVOLUTION, GEMM)
@@ -40,6 +41,12 @@ PARTS = (
     Part(ELEMENTWISE, "One output element from the same element of each input.", "#009e73", _DARK),
     Part(OTHER, "Everything else: pooling, softmax, normalisation, reductions, resizing.", "#cc79a7", _DARK),
     Part(
+        UNDIVIDED,
+        "Time in delegate calls whose operators cannot be added up: they overlap, or their clock is unknown.",
+        "#dedede",
+        _DARK,
+    ),
+    Part(
         DELEGATE_OVERHEAD,
         "Time in delegate calls outside of their operators; XNNPACK records whole microseconds.",
         "#b0b0b0",
@@ -53,7 +60,7 @@ PARTS = (
     ),
 )
 OVERHEADS = (DELEGATE_OVERHEAD, FRAMEWORK_OVERHEAD)
-CATEGORIES = tuple(part.name for part in PARTS if part.name not in OVERHEADS)
+CATEGORIES = tuple(part.name for part in PARTS if part.name not in (UNDIVIDED, *OVERHEADS))
 
 _COUNTER = re.compile(r" #\d+$")
 # A kernel records native_call_<operator>.<overload>; in the registry it is <namespace>::<operator>.<overload>.

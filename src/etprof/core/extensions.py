@@ -1,6 +1,6 @@
 """The instruction-set extensions of CPUs: one table for hiding, for evidence that they executed, and for names."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from etprof.core.errors import UnknownNameError, UsageError
@@ -34,38 +34,51 @@ HIDDEN_TOGETHER: dict[str, dict[str, tuple[str, ...]]] = {
 class Extension:
     """An extension a comparison can be about.
 
-    A CPU that has `feature` has it. `hide_isa` hides it. `classes` are those instruction classes that only kernels for
-    it execute, and `marks` what such kernels have in their names.
+    A CPU that has all `features` has it. `hide_isa` hides it. `classes` are those instruction classes that only kernels
+    for it execute.
     """
 
     slug: str
     label: str
-    feature: str
+    features: tuple[str, ...]
     hide_isa: tuple[str, ...]
     classes: tuple[str, ...]
-    marks: tuple[str, ...]
+
+    def is_among(self, features: Collection[str]) -> bool:
+        return set(self.features) <= set(features)
 
 
-# The best first: the default for a comparison on a CPU that has it.
+# The best first: the default for a comparison on a CPU that has it. SME and SME2 have one class: FMOPA and SMOPA belong
+# to both.
 EXTENSIONS: dict[str, tuple[Extension, ...]] = {
     ARM64: (
-        Extension("sme2", "SME2", "sme2", ("sme", "sme2"), ("SME",), ("sme",)),
-        Extension("sme2", "SME", "sme", ("sme", "sme2"), ("SME",), ("sme",)),
-        Extension("dot", "i8mm and dot product", "i8mm", ("i8mm", "dot"), (), ("i8mm", "dot")),
-        Extension("dot", "dot product", "dot", ("dot",), (), ("dot",)),
+        Extension("sme2", "SME2", ("sme2",), ("sme", "sme2"), ("SME",)),
+        Extension("sme2", "SME", ("sme",), ("sme", "sme2"), ("SME",)),
+        Extension("dot", "i8mm and dot product", ("i8mm", "dot"), ("i8mm", "dot"), ("I8MM", "DotProd")),
+        Extension("dot", "dot product", ("dot",), ("dot",), ("DotProd",)),
+        Extension("i8mm", "i8mm", ("i8mm",), ("i8mm",), ("I8MM",)),
+        Extension("sve", "SVE", ("sve",), ("sve",), ("SVE",)),
+        Extension("bf16", "bf16", ("bf16",), ("bf16",), ("BF16",)),
+        Extension("fp16", "fp16 arithmetic", ("fp16arith",), ("fp16arith",), ("FP16",)),
     ),
     X86_64: (
-        Extension("avx512", "AVX-512 and AMX", "amx_tile", ("avx512", "amx"), ("AVX-512", "AMX"), ("avx512", "amx")),
-        Extension("avx512", "AVX-512", "avx512f", ("avx512", "amx"), ("AVX-512", "AMX"), ("avx512", "amx")),
-        Extension("avx2", "AVX2", "avx2", ("avx2",), ("AVX2", "AVX-512", "AMX"), ("avx2", "avx512", "amx")),
+        Extension("avx512", "AVX-512 and AMX", ("avx512f", "amx_tile"), ("avx512", "amx"), ("AVX-512", "AMX")),
+        Extension("avx512", "AVX-512", ("avx512f",), ("avx512", "amx"), ("AVX-512", "AMX")),
+        Extension("avx2", "AVX2", ("avx2",), ("avx2",), ("AVX2", "AVX-512", "AMX")),
+        Extension("amx", "AMX", ("amx_tile",), ("amx",), ("AMX",)),
     ),
+}
+# What every CPU of the architecture executes, where it has no extension that can be hidden.
+BASELINES = {
+    ARM64: Extension("neon", "NEON", (), (), ("NEON",)),
+    X86_64: Extension("sse", "SSE", (), (), ("SSE",)),
 }
 
 
 def best_extension(architecture: str, features: Collection[str]) -> Extension:
     """The extension to compare where the user names none: the best one that the CPU has."""
     for extension in EXTENSIONS.get(architecture, ()):
-        if extension.feature in features:
+        if extension.is_among(features):
             return extension
     raise UsageError(
         f"This {architecture} CPU has no instruction-set extension that can be shown and hidden.",
@@ -73,18 +86,52 @@ def best_extension(architecture: str, features: Collection[str]) -> Extension:
     )
 
 
-def find_extension(architecture: str, seen: Collection[str], hidden: Collection[str]) -> tuple[Extension, bool]:
-    """The best extension that was hidden, or else the best that was seen; and whether it was shown.
+def find_extension(
+    architecture: str, seen: Collection[str], hidden: Collection[str], elsewhere: Iterable[Collection[str]] = ()
+) -> tuple[Extension, bool | None]:
+    """What the samples of a variant are evidence of, and whether it was shown to the kernels.
 
-    Only those with instructions of their own, by which samples can prove them. Where the CPU has none of these, or
-    nothing is known of its features, it is the best of the architecture, as if shown.
+    That is what the variant hid; else the best of what other variants of the run hid, `elsewhere`; else the best that
+    the CPU has, or its baseline where it has none. Of a CPU whose features are not known it is the best of the
+    architecture, and whether that was shown is not known either.
     """
-    known = [extension for extension in EXTENSIONS[architecture] if extension.classes]
-    for features, shown in ((hidden, False), (seen, True)):
-        for extension in known:
-            if extension.feature in features:
-                return extension, shown
-    return known[0], True
+    known = EXTENSIONS[architecture]
+    if own := _disjoint(known, hidden):
+        return _join(own), False
+    compared = [found for others in elsewhere if (found := _disjoint(known, set(others) & set(seen)))]
+    if compared:
+        return _join(min(compared, key=lambda found: known.index(found[0]))), True
+    if not seen:
+        return known[0], None
+    return next((e for e in known if e.is_among(seen)), BASELINES[architecture]), True
+
+
+def _disjoint(known: Sequence[Extension], features: Collection[str]) -> list[Extension]:
+    """The best extensions that these features make up, no two of them with an instruction class in common."""
+    found: list[Extension] = []
+    for extension in known:
+        if extension.is_among(features) and not any(set(extension.classes) & set(e.classes) for e in found):
+            found.append(extension)
+    return found
+
+
+def _join(parts: Sequence[Extension]) -> Extension:
+    """Several that were hidden together are one: every one of their classes is evidence."""
+    if len(parts) == 1:
+        return parts[0]
+    *labels, last = (part.label for part in parts)
+    return Extension(
+        slug=parts[0].slug,
+        label=f"{', '.join(labels)} and {last}",
+        features=tuple(name for part in parts for name in part.features),
+        hide_isa=tuple(name for part in parts for name in part.hide_isa),
+        classes=tuple(name for part in parts for name in part.classes),
+    )
+
+
+def groups_among(architecture: str, features: Collection[str]) -> list[str]:
+    """The names that hide at least one of these features."""
+    return [name for name, members in HIDDEN_TOGETHER.get(architecture, {}).items() if set(members) & set(features)]
 
 
 def features_to_hide(architecture: str, requested: Iterable[str]) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Doubts about a measurement as data: what kind, what was seen, what to do about it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,12 +11,17 @@ class FindingKind(StrEnum):
     NOTE = "note"
     # How the run went.
     BLOCK_FAILED = "block failed"
+    GIVEN_UP = "given up"
     INCOMPLETE = "incomplete"
     NOT_INTERLEAVED = "not interleaved"
     EMULATED = "emulated"
     # What was computed.
     OUTPUTS_DIFFER = "outputs differ"
     OUTPUTS_UNKNOWN = "outputs unknown"
+    OUTPUTS_VARY = "outputs vary"
+    OUTPUTS_NOT_FINITE = "outputs not finite"
+    OUTPUTS_NOT_COMPARED = "outputs not compared"
+    KEEPS_STATE = "keeps state"
     UNKNOWN_OPERATORS = "unknown operators"
     # How steady the times are.
     SPREAD = "spread"
@@ -26,9 +32,16 @@ class FindingKind(StrEnum):
     COSTLY_TRACER = "costly tracer"
     TRACED_LATENCY = "traced latency"
     NO_TRACES = "no traces"
+    # What delegates wrote into traces.
+    OPERATORS_NESTED = "operators nested"
+    OPERATORS_OVERLAP = "operators overlap"
+    CLOCK_UNKNOWN = "clock unknown"
+    NEWER_TRACE = "newer trace"
     # What the machine did meanwhile.
     DISTURBED = "disturbed"
     THREADS_DIFFER = "threads differ"
+    TOO_MANY_THREADS = "too many threads"
+    CORES_MISSING = "cores missing"
     FREQUENCY_MOVED = "frequency moved"
     THROTTLED = "throttled"
     TEMPERATURE_ROSE = "temperature rose"
@@ -43,6 +56,10 @@ class FindingKind(StrEnum):
     TOO_FEW_SAMPLES = "too few samples"
     SAMPLES_DROPPED = "samples dropped"
     SAMPLES_MISSED = "samples missed"
+    # What the model is, not how it was measured.
+    PRECISION = "precision"
+    FILE_SIZE = "file size"
+    PARTITIONS = "partitions"
     # Two runs side by side.
     RUNS_DIFFER = "runs differ"
     NOT_COMPARED = "not compared"
@@ -55,3 +72,24 @@ class Finding:
     kind: FindingKind
     message: str
     advice: str
+
+
+# Facts about the exported model: worth knowing, and no reason to doubt a number.
+ABOUT_THE_MODEL = frozenset({FindingKind.PRECISION, FindingKind.FILE_SIZE, FindingKind.PARTITIONS})
+
+
+@dataclass(frozen=True)
+class FindingGroup:
+    """Findings of one kind that ask for the same thing: what was seen, each once, and the advice once."""
+
+    kind: FindingKind
+    messages: tuple[str, ...]
+    advice: str
+
+
+def group_findings(findings: Iterable[Finding]) -> tuple[FindingGroup, ...]:
+    """In the order in which each kind came first. Readers see groups; files keep every finding."""
+    groups: dict[tuple[FindingKind, str], dict[str, None]] = {}
+    for finding in findings:
+        groups.setdefault((finding.kind, finding.advice), {})[finding.message] = None
+    return tuple(FindingGroup(kind, tuple(messages), advice) for (kind, advice), messages in groups.items())

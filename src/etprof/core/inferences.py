@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from etprof.core.operators import OperatorId
 from etprof.core.trace import EventKind, Trace
 
+# The blocks of a run execute the same operators: their identities are built once and looked up after that.
+_Known = dict[tuple[bytes, bytes, bytes], tuple[OperatorId, ...]]
+
 
 @dataclass(frozen=True, eq=False)
 class Inferences:
@@ -30,7 +33,8 @@ class Inferences:
 
 def split_inferences(traces: Sequence[Trace]) -> tuple[tuple[Inferences, ...], ...]:
     """For each trace its inferences by kind; the same operators in several traces are the same kind."""
-    found = [list(_split(trace)) for trace in traces]
+    known: _Known = {}
+    found = [list(_split(trace, known)) for trace in traces]
     numbers: dict[object, int] = {}
     for part in (part for parts in found for part in parts):
         numbers.setdefault(_key(part), len(numbers))
@@ -53,7 +57,7 @@ def _numbered(part: Inferences, kind: int) -> Inferences:
     return Inferences(part.trace, kind, identities, part.names, part.calls, part.rows, part.runs, part.duration_ns)
 
 
-def _split(trace: Trace) -> Iterator[Inferences]:
+def _split(trace: Trace, known: _Known) -> Iterator[Inferences]:
     in_run = trace.run[(trace.kind == EventKind.DELEGATE_CALL) & (trace.run >= 0)]
     calls = np.bincount(in_run, minlength=trace.run_count)
     rows = np.flatnonzero(trace.is_operator & (trace.run >= 0))
@@ -73,10 +77,17 @@ def _split(trace: Trace) -> Iterator[Inferences]:
         yield Inferences(
             trace=trace,
             kind=None,
-            identities=tuple(trace.identity(row) for row in first.tolist()),
+            identities=_identify(trace, first, known),
             names=tuple(trace.names[n] for n in trace.name[first].tolist()),
             calls=int(calls[runs[0]]),
             rows=first,
             runs=runs,
             duration_ns=trace.duration_ns[own].reshape(len(runs), -1),
         )
+
+
+def _identify(trace: Trace, rows: NDArray[np.int64], known: _Known) -> tuple[OperatorId, ...]:
+    place = trace.kind[rows].tobytes(), trace.delegate_call[rows].tobytes(), trace.position[rows].tobytes()
+    if place not in known:
+        known[place] = tuple(trace.identity(row) for row in rows.tolist())
+    return known[place]

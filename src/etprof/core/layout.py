@@ -38,6 +38,11 @@ def block_files(variant: "Variant", index: int) -> BlockFiles:
     )
 
 
+def output_name(index: int) -> str:
+    """The file of one output in a block's folder of outputs, as runners name it."""
+    return f"output_{index}.bin"
+
+
 # Tables of a trace or of a variant: what follows the stem.
 ALL_RUNS_SUFFIX = "_all_runs_timeline.csv"
 RUN0_SUFFIX = "_run0_timeline.csv"
@@ -50,6 +55,9 @@ ROBUST_STATS_SUFFIX = "_robust_stats.json"
 KERNELS_SUFFIX = "_kernels.csv"
 OPERATOR_COMPARISON = "operator_comparison.csv"
 CATEGORY_COMPARISON = "category_comparison.csv"
+
+# Where the charts of a Markdown report lie, seen from there.
+CHART_FOLDER = "charts"
 
 
 def variant_file(variant: "Variant", suffix: str) -> Path:

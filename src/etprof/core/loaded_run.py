@@ -14,8 +14,8 @@ from etprof.core.run import BlockResult, Session
 from etprof.core.samples import KernelSamples
 from etprof.core.trace import Trace
 
-# The output tensors of a model as numbers, flattened.
-Outputs = Sequence[NDArray[np.float64]]
+# The outputs of a model as numbers, flattened; None for one that is not numbers.
+Outputs = Sequence[NDArray[np.float64] | None]
 
 
 class SampledBlock(NamedTuple):
@@ -47,6 +47,11 @@ class LoadedVariant:
     @property
     def model(self) -> Path:
         return self.session.plan.model
+
+    @property
+    def output_types(self) -> tuple[str, ...]:
+        """The type of each output, in the order of `outputs`."""
+        return next((tuple(o.dtype for o in r.outputs) for r in self.results if not r.is_stock), ())
 
     @property
     def method(self) -> str:

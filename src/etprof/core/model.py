@@ -154,6 +154,15 @@ class ExportMeta:
     graph: ExportedFile | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def label(self) -> str:
+        return precision_label(self.backend, self.precision)
+
+
+def precision_label(backend: str, precision: str) -> str:
+    """What tells the exports of one model apart in the names of folders: fp16, q8 or portable_fp32."""
+    return precision if backend == "xnnpack" else f"{backend}_{precision}"
+
 
 @dataclass(frozen=True)
 class Artifact:

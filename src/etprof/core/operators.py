@@ -71,7 +71,8 @@ class OperatorId(str):
 class OperatorSamples:
     """The operators of one kind of inference in order of execution, with one row of durations per inference.
 
-    `calls` counts the delegate calls of an inference, those without operators included.
+    `calls` counts the delegate calls of an inference, those without operators included. `metadata` is what the delegate
+    recorded beside the first of the times of each operator; it is empty where there is none at all.
     """
 
     identities: tuple[OperatorId, ...]
@@ -79,6 +80,7 @@ class OperatorSamples:
     calls: int
     steady_ns: NDArray[np.int64]
     cold_ns: NDArray[np.int64]
+    metadata: tuple[str, ...] = ()
 
 
 class Identified(Protocol):

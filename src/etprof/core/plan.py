@@ -1,6 +1,7 @@
 """What is to be measured: experiments, who is compared with whom, and in which order blocks run."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 TIMING = "timing"
@@ -10,6 +11,15 @@ MODES = (TIMING, TRACE)
 INTERLEAVED = "interleaved"
 SEQUENTIAL = "sequential"
 ORDERS = (INTERLEAVED, SEQUENTIAL)
+
+# The name of an experiment is that of its folder, too.
+EXPERIMENT_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+# Above what any run has, and far below what a table or a loop could not hold.
+MOST_COUNT = 1_000_000
+MOST_BLOCKS = 10_000
+MOST_CORES = 1 << 16
+MOST_SEED = 1 << 63
 
 
 @dataclass(frozen=True)
@@ -62,10 +72,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class Pair:
-    """A comparison that was asked for. Speed-up is baseline time / candidate time."""
+    """A comparison that was asked for. Speed-up is baseline time / candidate time.
+
+    Without thread counts, the sides are compared at each that both have, or at the only one of each.
+    """
 
     baseline: str
     candidate: str
+    baseline_threads: int | None = None
+    candidate_threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,8 +88,9 @@ class Schedule:
     """How many blocks each variant gets and when that is enough.
 
     Every variant gets `blocks` blocks. Further rounds follow, up to `max_blocks` in all, while the interval of a
-    speed-up is wider than `target_precision` to either side. `time_budget_s` ends the run after any whole round from
-    the third on.
+    speed-up is wider than `target_precision` to either side. `time_budget_s` ends the run, set-up included, as soon as
+    there are three rounds and the next block would end too late. A difference of up to `equivalence_bound` counts as
+    none.
     """
 
     blocks: int = 6
@@ -86,16 +102,21 @@ class Schedule:
     retries: int = 1
     timeout_s: float = 600.0
     seed: int = 0
+    equivalence_bound: float = 0.02
 
 
 @dataclass(frozen=True)
 class Plan:
+    """`method` and `input_shapes` are empty where they are the program's own: `forward`, and those of the export."""
+
     model: Path
     output_root: Path
     experiments: tuple[Experiment, ...]
     pairs: tuple[Pair, ...]
     schedule: Schedule = field(default_factory=Schedule)
     inputs: tuple[Path, ...] = ()
+    method: str = ""
+    input_shapes: tuple[tuple[int, ...], ...] = ()
 
     def experiment(self, name: str) -> Experiment:
         return {e.name: e for e in self.experiments}[name]
@@ -107,13 +128,36 @@ class Plan:
 
     @property
     def compared(self) -> tuple[tuple[Variant, Variant], ...]:
-        """Baseline and candidate of every comparison: the pairs at each thread count that both sides have."""
+        """Baseline and candidate of every comparison."""
         return tuple(
-            (Variant(pair.baseline, threads), Variant(pair.candidate, threads))
+            both
             for pair in self.pairs
-            for threads in self.experiment(pair.baseline).threads
-            if threads in self.experiment(pair.candidate).threads
+            for both in list_compared(pair, self.experiment(pair.baseline), self.experiment(pair.candidate))
         )
+
+    @property
+    def thread_steps(self) -> tuple[tuple[Variant, Variant], ...]:
+        """From each thread count of a timed experiment to its next one."""
+        return tuple(
+            (Variant(e.name, fewer), Variant(e.name, more))
+            for e in self.experiments
+            if e.mode == TIMING
+            for fewer, more in pairwise(sorted(e.threads))
+        )
+
+
+def list_compared(pair: Pair, baseline: Experiment, candidate: Experiment) -> tuple[tuple[Variant, Variant], ...]:
+    """The variants that a pair stands for; none where its sides have no thread counts that fit."""
+    before = _choose_threads(baseline, pair.baseline_threads)
+    after = _choose_threads(candidate, pair.candidate_threads)
+    counts = [(threads, threads) for threads in before if threads in after]
+    if not counts and len(before) == len(after) == 1:
+        counts = [(before[0], after[0])]
+    return tuple((Variant(baseline.name, one), Variant(candidate.name, other)) for one, other in counts)
+
+
+def _choose_threads(experiment: Experiment, asked: int | None) -> tuple[int, ...]:
+    return tuple(threads for threads in experiment.threads if asked in (None, threads))
 
 
 @dataclass(frozen=True)

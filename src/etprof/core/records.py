@@ -4,7 +4,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import NamedTuple
 
+from etprof.core.plan import Variant
 from etprof.core.report import Comparison, KernelEvidence, VariantReport
+from etprof.core.rows import RollupRow
+from etprof.core.scaling import Scaling
+from etprof.core.work import describe_work
 
 
 class LatencyRecord(NamedTuple):
@@ -64,6 +68,41 @@ class OperatorRecord(NamedTuple):
     mean_ms: float
     median_ms: float
     share: float
+    kind: str
+    input_shape: str
+    weight_shape: str
+    output_shape: str
+    macs: int | None
+    minimal_bytes: int | None
+    gmac_per_s: float | None
+
+
+class RollupRecord(NamedTuple):
+    """A group of operators of one variant, per inference; `by` says what they have in common."""
+
+    experiment: str
+    threads: int
+    by: str
+    name: str
+    operators: int
+    mean_ms: float
+    share: float
+    macs: int | None
+    gmac_per_s: float | None
+
+
+class ScalingRecord(NamedTuple):
+    """One thread count of one experiment; speed-up and efficiency are against its fewest threads."""
+
+    experiment: str
+    threads: int
+    latency_ms: float
+    speedup: float | None
+    speedup_low: float | None
+    speedup_high: float | None
+    efficiency: float | None
+    step: str
+    is_best: bool
 
 
 class KernelRecord(NamedTuple):
@@ -138,7 +177,38 @@ def list_operators(variant: VariantReport) -> Iterator[OperatorRecord]:
             mean_ms=row.mean_ms,
             median_ms=row.median_ms,
             share=row.share,
+            kind=row.kind,
+            gmac_per_s=row.gmac_per_s,
+            **describe_work(row.work),
         )
+
+
+def describe_rollup(variant: Variant, by: str, row: RollupRow) -> RollupRecord:
+    return RollupRecord(
+        variant.experiment, variant.threads, by, row.name, row.count, row.mean_ms, row.share, row.macs, row.gmac_per_s
+    )
+
+
+def list_rollups(variant: VariantReport) -> Iterator[RollupRecord]:
+    for by, rows in variant.rollups.items():
+        yield from (describe_rollup(variant.variant, by, row) for row in rows)
+
+
+def list_scaling(scaling: Scaling) -> Iterator[ScalingRecord]:
+    for curve in scaling.curves:
+        effects = {step.more: step.effect.value for step in curve.steps}
+        for point in curve.points:
+            yield ScalingRecord(
+                experiment=curve.experiment,
+                threads=point.threads,
+                latency_ms=point.latency_ms,
+                speedup=point.speedup.value if point.speedup else None,
+                speedup_low=point.speedup.low if point.speedup else None,
+                speedup_high=point.speedup.high if point.speedup else None,
+                efficiency=point.efficiency.value if point.efficiency else None,
+                step=effects.get(point.threads, ""),
+                is_best=point.threads == curve.best and not curve.undecided,
+            )
 
 
 def list_kernels(evidence: KernelEvidence) -> Iterator[KernelRecord]:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from etprof.core.estimates import Interval
 from etprof.core.findings import Finding
-from etprof.core.report import CategoryChange, Interval
+from etprof.core.report import CategoryChange
 
 
 class Outcome(Enum):
@@ -37,6 +38,7 @@ class VariantCheck:
 class RegressionCheck:
     """A run against a known-good one. `tolerance` is the share of time a variant may be slower.
 
+    `output_tolerance` is how far outputs may differ, as a share of the largest value.
     `failures` are what makes the run fail besides the variants' verdicts, `doubts` what keeps it from passing.
     """
 
@@ -44,6 +46,7 @@ class RegressionCheck:
     known_good: str
     model: str
     tolerance: float
+    output_tolerance: float
     variants: tuple[VariantCheck, ...]
     failures: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()

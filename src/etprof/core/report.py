@@ -1,23 +1,16 @@
 """The finished analysis, as data: every report format renders this one object and computes nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
+from etprof.core.estimates import Interval, Verdict
 from etprof.core.findings import Finding
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Variant
-from etprof.core.rows import Accounting, CategoryRow, KernelUse, OperatorRow
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate with its confidence interval."""
-
-    value: float
-    low: float
-    high: float
-    confidence: float = 0.95
+from etprof.core.rows import Accounting, AllocationRow, ApartRow, CategoryRow, KernelUse, OperatorRow, RollupRow
+from etprof.core.scaling import Scaling
+from etprof.core.work import Work
 
 
 @dataclass(frozen=True)
@@ -90,15 +83,15 @@ class OperatorKernels:
 class KernelEvidence:
     """What one variant's sampled blocks prove about an instruction-set extension, by operator and over all of them.
 
-    `shown` is False where the extension was hidden. `compiled_in` are its kernels that the libraries name, None where
-    they name none of any kind. `outside` samples fell into no operator; `stray` are samples in the extension's
-    kernels wherever they fell. `share` is over the Convolution and GEMM operators.
+    `shown` is False where the extension was hidden, None where nothing tells. `compiled_in` are its kernels that the
+    libraries name, None where they name none of any kind. `outside` samples fell into no operator; `stray` are samples
+    in the extension's kernels wherever they fell. `share` is over the Convolution and GEMM operators.
     """
 
     experiment: str
     threads: int
     extension: str
-    shown: bool
+    shown: bool | None
     advertised: bool
     compiled_in: tuple[str, ...] | None
     samples: int
@@ -147,7 +140,11 @@ class CancellingPair:
 
 @dataclass(frozen=True)
 class VariantReport:
-    """One experiment at one thread count; `samples_ms` has the timed iterations of each block."""
+    """One experiment at one thread count; `samples_ms` has the timed iterations of each block.
+
+    `noise_floor` is the share by which the variant differs from itself, from its blocks alone. `rollups` are its
+    operators in groups: by kind of layer, by module and by shape. `apart` are events of delegates that are in no sum.
+    """
 
     experiment: str
     threads: int
@@ -163,6 +160,10 @@ class VariantReport:
     layout_changes: tuple[LayoutChange, ...] = ()
     cancelling: tuple[CancellingPair, ...] = ()
     evidence: KernelEvidence | None = None
+    noise_floor: float | None = None
+    rollups: Mapping[str, tuple[RollupRow, ...]] = field(default_factory=dict)
+    apart: tuple[ApartRow, ...] = ()
+    allocations: tuple[AllocationRow, ...] = ()
 
     @property
     def variant(self) -> Variant:
@@ -171,13 +172,6 @@ class VariantReport:
     @property
     def label(self) -> str:
         return self.variant.label
-
-
-class Verdict(Enum):
-    FASTER = "faster"
-    SLOWER = "slower"
-    NO_DIFFERENCE = "no difference beyond noise"
-    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)
@@ -211,6 +205,9 @@ class OperatorChange:
     share_of_gain: float | None
     newly_dominant: bool
     baseline_name: str = ""
+    module_path: str = ""
+    kind: str = ""
+    work: Work | None = None
 
     @property
     def identity(self) -> OperatorId:
@@ -229,8 +226,30 @@ class OperatorChange:
 
 
 @dataclass(frozen=True)
+class RollupChange:
+    """A group of operators before and after; None on the side that has none of them."""
+
+    name: str
+    baseline: RollupRow | None
+    candidate: RollupRow | None
+
+    @property
+    def gain_ms(self) -> float:
+        return (self.baseline.mean_ms if self.baseline else 0.0) - (self.candidate.mean_ms if self.candidate else 0.0)
+
+    @property
+    def speedup(self) -> float | None:
+        if not self.baseline or not self.candidate or not self.baseline.mean_ms or not self.candidate.mean_ms:
+            return None
+        return self.baseline.mean_ms / self.candidate.mean_ms
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """Two variants against each other. Speed-up is baseline time / candidate time."""
+    """Two variants against each other. Speed-up is baseline time / candidate time.
+
+    `equivalence_bound` is the share up to which a difference counts as none.
+    """
 
     baseline: Variant
     candidate: Variant
@@ -244,6 +263,8 @@ class Comparison:
     bottleneck_after: str
     output_difference: float | None
     operators: tuple[OperatorChange, ...] = ()
+    equivalence_bound: float = 0.02
+    rollups: Mapping[str, tuple[RollupChange, ...]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -274,7 +295,7 @@ def variants_to_improve(variants: Sequence[VariantReport], comparisons: Sequence
 
 @dataclass(frozen=True)
 class NextStep:
-    """Something worth doing, and the time per inference it cannot save more than."""
+    """Something worth doing, and what it saves per inference: at most that much, or an estimate without `is_bound`."""
 
     variant: Variant
     title: str
@@ -282,6 +303,7 @@ class NextStep:
     share: float
     reason: str
     advice: str
+    is_bound: bool = True
 
 
 @dataclass(frozen=True)
@@ -300,7 +322,8 @@ class Slice:
 class Track:
     """Inferences of one variant on a time line; `inferences` is how many of them each slice stands for.
 
-    On a track of `instants` slices are moments, such as samples, and have no length.
+    On a track of `instants` slices are moments, such as samples, and have no length. Tracks of one `thread` belong
+    together; it is the system's number of the thread, None where it is not known.
     """
 
     variant: Variant
@@ -308,6 +331,24 @@ class Track:
     inferences: int
     slices: tuple[Slice, ...]
     instants: bool = False
+    thread: int | None = None
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A quantity over a run; `points` are nanoseconds from the start of the run, and values."""
+
+    name: str
+    unit: str
+    points: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """The blocks of a run in the order they ran, and what the device said of itself in them."""
+
+    blocks: tuple[Slice, ...]
+    counters: tuple[Counter, ...]
 
 
 @dataclass(frozen=True)
@@ -322,9 +363,16 @@ class Report:
     next_steps: tuple[NextStep, ...] = ()
     times_are_real: bool = True
     tracks: tuple[Track, ...] = ()
+    run_line: RunLine | None = None
+    scaling: Scaling | None = None
 
     def of(self, variant: Variant) -> VariantReport:
         return next(each for each in self.variants if each.variant == variant)
+
+    @property
+    def measured(self) -> tuple[VariantReport, ...]:
+        """Without variants that were only sampled, which have a section of their own; all, if there are no others."""
+        return tuple(v for v in self.variants if v.latency or not v.evidence) or self.variants
 
     @property
     def to_improve(self) -> list[VariantReport]:

@@ -1,5 +1,6 @@
 """What a measurement gives back: one result per block, and the session that holds them all."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -8,15 +9,21 @@ from typing import Any
 from etprof.core.model import ExportMeta
 from etprof.core.plan import Block, Plan, Variant
 
+# Exit codes of our runners by which they say that no variant could run: the model or an input is at fault.
+MODEL_UNREADABLE, MODEL_INVALID, INPUTS_WRONG = 5, 6, 7
+
 # A runner of ExecuTorch's own, which reports less than ours.
 STOCK_RUNNER = "stock executor_runner"
+
+# The number of a block in the names of its files, and addresses.
+_OF_ONE_BLOCK = re.compile(r"_b\d+\b|0x[0-9a-fA-F]+")
 
 
 @dataclass(frozen=True)
 class Job:
     """A block made ready for a device: the files that go in, and where the files that come out belong.
 
-    `samples` is None where kernels are not to be sampled.
+    `samples` is None where kernels are not to be sampled; no `input_shapes` means the largest the program allows.
     """
 
     block: Block
@@ -28,6 +35,8 @@ class Job:
     outputs: Path
     timeout_s: float
     samples: Path | None = None
+    method: str = ""
+    input_shapes: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,12 +57,13 @@ class JobOutcome:
 
 @dataclass(frozen=True)
 class CpuState:
-    """What disturbs a measurement, read before and after a block; None where the system does not tell.
+    """What disturbs a measurement, read before and after the timed iterations; None where the system does not tell.
 
-    `throttling` is the system's own level: 0 is none.
+    `frequencies_khz` has the cores the block may use, by number, and is read by a runner only: around a block the cores
+    are idle. `throttling` is the system's own level: 0 is none.
     """
 
-    frequencies_khz: tuple[int, ...] = ()
+    frequencies_khz: Mapping[int, int] = field(default_factory=dict)
     load_average: float | None = None
     temperature_c: float | None = None
     governors: tuple[str, ...] = ()
@@ -65,8 +75,37 @@ class CpuState:
 
 
 @dataclass(frozen=True)
+class ThreadTime:
+    """What one thread got during the timed iterations, in nanoseconds; None where the system does not tell.
+
+    `waited_ns` is the time it was ready to run and had no core; the cores are where it was first and last.
+    """
+
+    ran_ns: int
+    waited_ns: int | None = None
+    core_before: int | None = None
+    core_after: int | None = None
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """The timed iterations together: how long they took, and the CPU time they got.
+
+    `threads` are those that ran, the one that executes the model first.
+    """
+
+    wall_ns: int
+    cpu_ns: int
+    threads: tuple[ThreadTime, ...] = ()
+
+
+@dataclass(frozen=True)
 class OutputTensor:
-    """One output of the model: its digest, and the file with its values relative to the session."""
+    """One output of the model's first inference: its digest, and the file with its values relative to the session.
+
+    Outputs with the same bytes share one file. `dtype` is `string`, `none` or `list` where it is no tensor; without a
+    value that bytes could hold there is neither digest nor file.
+    """
 
     dtype: str
     shape: tuple[int, ...]
@@ -96,6 +135,7 @@ class RunnerResult:
     outputs: tuple[OutputTensor, ...] = ()
     cpu_before: CpuState = field(default_factory=CpuState)
     cpu_after: CpuState = field(default_factory=CpuState)
+    cpu_time: CpuTime | None = None
 
     @property
     def is_ok(self) -> bool:
@@ -129,6 +169,11 @@ class BlockResult(RunnerResult):
         """For readers: on_t1, block 2."""
         return f"{self.variant.stem}, block {self.index + 1}"
 
+    @property
+    def failure(self) -> str:
+        """The error's first line without what names one block: equal for blocks that failed the same way."""
+        return _OF_ONE_BLOCK.sub("", self.error.partition("\n")[0])
+
     @classmethod
     def of(cls, block: Block, said: RunnerResult, **known: Any) -> "BlockResult":
         """The result of a block: what its runner said, and what the caller knows besides."""
@@ -147,8 +192,26 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class SmeUnits:
+    """The units of a CPU that execute SME: one for each core, or one that several cores share.
+
+    `cores` has those of each unit. A system that reports none has its number of units from `assumed_from`, the name of
+    its chip.
+    """
+
+    count: int
+    is_shared: bool
+    cores: tuple[tuple[int, ...], ...] = ()
+    assumed_from: str = ""
+
+
+@dataclass(frozen=True)
 class DeviceInfo:
-    """A device's description of itself. What changes from minute to minute is in the blocks' CpuState."""
+    """A device's description of itself. What changes from minute to minute is in the blocks' CpuState.
+
+    `cpu_count` is the number of cores a block may use: those online that its process is allowed, within its quota.
+    `performance_cores` are all but the little ones, None where all are alike or the system does not tell.
+    """
 
     name: str
     system: str
@@ -163,6 +226,8 @@ class DeviceInfo:
     soc: str = ""
     build: str = ""
     clusters: tuple[Cluster, ...] = ()
+    sme_units: SmeUnits | None = None
+    performance_cores: int | None = None
 
 
 @dataclass(frozen=True)
@@ -171,7 +236,9 @@ class Session:
 
     `stop_reason` says why no more rounds were run and is empty while the run is not over; `notes` are facts about how
     it was run that a reader of the report has to know; `reports` are the report files that were written from it.
-    `is_older` marks a folder of the format before ours, of which only the traces are known.
+    `runner_sha256` has the digests of what executes the blocks, each by its name for readers; `prepared` are settings
+    that --prepare held on the device. `state` describes each tensor of the model that keeps its values between
+    inferences. `is_older` marks a folder of the format before ours, of which only the traces are known.
     """
 
     plan: Plan
@@ -186,8 +253,20 @@ class Session:
     stop_reason: str = ""
     notes: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
+    runner_sha256: Mapping[str, str] = field(default_factory=dict)
+    prepared: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
     results: tuple[BlockResult, ...] = ()
     is_older: bool = False
+
+    @property
+    def given_up(self) -> tuple[Variant, ...]:
+        """Variants whose first two blocks failed the same way: they are not run again until the run is resumed."""
+        return tuple(variant for variant in self.plan.variants if self._failed_twice(variant))
+
+    def _failed_twice(self, variant: Variant) -> bool:
+        first = [r for r in self.results if r.variant == variant][:2]
+        return len(first) == 2 and all(r.error for r in first) and len({r.failure for r in first}) == 1
 
     def successful(self, variant: Variant) -> tuple[BlockResult, ...]:
         """The blocks of a variant that did not fail."""

@@ -1,12 +1,13 @@
 """One ETDump as columns: a row per profile event, its kind settled once and for all by the reader."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from etprof.core.findings import Finding
 from etprof.core.operators import DELEGATED, PORTABLE, STRAY, OperatorId
 
 
@@ -20,6 +21,39 @@ class EventKind(IntEnum):
     PORTABLE_OPERATOR = 4
     SETUP = 5  # Program::load_method, Method::init and the like, outside any inference
     OTHER = 6  # inside an inference, but none of the above; named in the report
+    # From here on: recorded by delegates, and in no sum.
+    DELEGATE_STAGE = 7  # a delegate's event that encloses others of it; its time is theirs
+    OVERLAPPING_OPERATOR = 8  # a delegate's operator that ran beside others: it has a time, and is in no sum
+    UNTIMED_OPERATOR = 9  # on a clock that does not fit its call: its duration is a number of unknown unit
+
+
+@dataclass(frozen=True, eq=False)
+class Allocations:
+    """Memory that was taken from the runtime's allocators; columns of equal length, in recorded order.
+
+    `allocator` numbers `names`; `run` is the inference, -1 outside of any.
+    """
+
+    names: tuple[str, ...] = ()
+    allocator: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    run: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    size_bytes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.size_bytes)
+
+
+@dataclass(frozen=True, eq=False)
+class Metadata:
+    """What delegates recorded beside the times of some events: `text` numbers `texts`, `row` is the event's row."""
+
+    texts: tuple[str, ...] = ()
+    row: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    text: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    def of(self, row: int) -> str:
+        place = int(np.searchsorted(self.row, row))
+        return self.texts[self.text[place]] if place < len(self.row) and self.row[place] == row else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +67,8 @@ class Trace:
 
     Inferences with the same `signature` recorded the same events in the same order. A trace of one method on one
     input shape has one signature; several methods, or control flow, give several.
+
+    `notes` are sentences on what is unusual; those that cast doubt on times are `findings` as well.
     """
 
     names: tuple[str, ...]
@@ -49,6 +85,9 @@ class Trace:
     signature: NDArray[np.int32]
     run_count: int
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    allocations: Allocations = field(default_factory=Allocations)
+    metadata: Metadata = field(default_factory=Metadata)
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -64,6 +103,12 @@ class Trace:
             self.kind == EventKind.PORTABLE_OPERATOR
         )
         return owns
+
+    @cached_property
+    def is_apart(self) -> NDArray[np.bool_]:
+        """Per row: whether a delegate recorded it and no sum includes it."""
+        apart: NDArray[np.bool_] = self.kind >= EventKind.DELEGATE_STAGE
+        return apart
 
     @cached_property
     def is_steady(self) -> NDArray[np.bool_]:

@@ -38,12 +38,36 @@ def format_ratio(ratio: float) -> str:
     return f"{ratio:.2f}x" if ratio < 100 else f"{ratio:.0f}x"
 
 
+def format_count(count: int, noun: str) -> str:
+    """1 block, 2 blocks; for nouns whose plural ends in s."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def format_bytes(count: float) -> str:
     for unit in ("B", "KiB", "MiB"):
         if abs(count) < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.2f} GiB"
+
+
+def format_macs(count: int | None) -> str:
+    """Multiply-accumulates with three digits; nothing for none, since most operators have none."""
+    if count is None:
+        return "unknown"
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if count >= size:
+            return f"{_three_digits(count / size)} {unit}"
+    return str(count) if count else ""
+
+
+def format_rate(rate: float | None) -> str:
+    """Three digits, and nothing where there is no rate."""
+    return "" if rate is None else _three_digits(rate)
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
 def parse_duration(text: str) -> float:

@@ -51,7 +51,7 @@ class AdbShell:
                 return DeviceError(f"The Android device {self.serial} is {state}.", hint=remedy)
         return ConnectionLostError(
             f"The Android device {self.serial} is gone, or its shell was killed{_quoted(said)}.",
-            hint="Check the cable and `adb devices`, then continue with --resume.",
+            hint="Check the cable and `adb devices`; a run that was interrupted continues with --resume.",
         )
 
     def reconnect(self) -> bool:
@@ -125,7 +125,10 @@ def _choose(attached: list[Attached], serial: str) -> Attached:
             hint="Plug one in with USB debugging switched on, or name one on the network: android:HOST:PORT.",
         )
     if len(attached) > 1:
-        raise UsageError(f"Several Android devices are attached: {listed}.", hint="Name one: --device android:SERIAL.")
+        raise UsageError(
+            f"Several Android devices are attached: {listed}.",
+            hint="Name one: --device android:SERIAL, or `etprof quickstart --platform android --remote-device SERIAL`.",
+        )
     return attached[0]
 
 

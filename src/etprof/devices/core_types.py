@@ -59,6 +59,11 @@ def build_clusters(cores: Sequence[Core]) -> tuple[Cluster, ...]:
     )
 
 
+def count_performance_cores(clusters: Sequence[Cluster]) -> int | None:
+    """All but the little ones; None where all cores are alike."""
+    return sum(len(cluster.cores) for cluster in clusters[1:]) or None
+
+
 def resolve_cluster(name: str, clusters: Sequence[Cluster]) -> tuple[int, ...]:
     """The cores that a cluster's name stands for on this device."""
     cores = tuple(sorted(core for cluster in clusters if cluster.name == name for core in cluster.cores))

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 
 from etprof.core.errors import DeviceError
 from etprof.core.run import DeviceInfo
-from etprof.devices.core_types import Core, build_clusters, read_core_types
+from etprof.devices import sme_units, usable_cores
+from etprof.devices.core_types import Core, build_clusters, count_performance_cores, read_core_types
 from etprof.devices.shell import RemoteShell, run_script
 
 # cpuinfo's text and the auxiliary vector to the names of the features that are there.
@@ -24,8 +25,14 @@ ask product cat /sys/devices/virtual/dmi/id/product_name
 ask auxv od -A n -v -t x8 /proc/self/auxv
 ask sme_length cat /proc/sys/abi/sme_default_vector_length
 ask cpuinfo cat /proc/cpuinfo
+echo @usable
+@USABLE@
+echo @sme_units
+@SME_UNITS@
 echo @cores
 for core in /sys/devices/system/cpu/cpu[0-9]*; do
+  # What an offline core cannot do is unknown, so it must not pass for one of another kind.
+  { read online < $core/online && [ $online = 0 ] && continue; } 2>/dev/null
   capacity= highest= governor=
   { read capacity < $core/cpu_capacity; } 2>/dev/null
   { read highest < $core/cpufreq/cpuinfo_max_freq; } 2>/dev/null
@@ -33,7 +40,7 @@ for core in /sys/devices/system/cpu/cpu[0-9]*; do
   echo "${core##*/cpu} ${capacity:--} ${highest:--} ${governor:--}"
 done
 echo @end
-"""
+""".replace("@USABLE@", f"{{ {usable_cores.SCRIPT} }} 2>/dev/null").replace("@SME_UNITS@", sme_units.SCRIPT)
 _PROPERTY = re.compile(r"^\[(.+?)\]: \[(.*)\]$", re.M)
 _ARCHITECTURES = {"aarch64": "arm64", "armv8l": "arm64", "amd64": "x86_64"}
 
@@ -58,7 +65,7 @@ def parse_description(said: str, name: str, read_features: ReadFeatures) -> Devi
         system=_system(answers, properties),
         architecture=architecture,
         cpu_model=" + ".join(f"{len(c.cores)}x {c.core_type or 'unknown core'}" for c in reversed(clusters)),
-        cpu_count=len(cores) or 1,
+        cpu_count=usable_cores.parse_usable_cores(answers.get("usable", "")) or len(cores) or 1,
         features=features,
         sme_vector_bits=int(answers["sme_length"]) * 8 if answers["sme_length"] and "sme" in features else None,
         governor=", ".join(sorted({line.split()[3] for line in answers["cores"].splitlines()} - {"-"})),
@@ -66,6 +73,8 @@ def parse_description(said: str, name: str, read_features: ReadFeatures) -> Devi
         soc=" ".join(properties.get(f"ro.soc.{key}", "") for key in ("manufacturer", "model")).strip(),
         build=properties.get("ro.build.fingerprint", ""),
         clusters=clusters,
+        sme_units=sme_units.parse_sme_units(answers.get("sme_units", "")),
+        performance_cores=count_performance_cores(clusters),
     )
 
 

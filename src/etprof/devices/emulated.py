@@ -1,6 +1,5 @@
 """An Arm CPU with SME2 on any machine: the aarch64 runner under QEMU. Which kernels run is real, its times are not."""
 
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from etprof.devices.base import runner_flags
 from etprof.devices.emulator import as_emulated, find_emulator
 from etprof.devices.kind import DeviceKind, DeviceParts, DeviceRequest, OpenDevice
 from etprof.devices.local import LocalDevice, announced
+from etprof.devices.usable_cores import count_usable_cores
 
 _DIAGNOSTICS_TIMEOUT_S = 60.0
 
@@ -34,20 +34,21 @@ def _open(request: DeviceRequest, parts: DeviceParts) -> Iterator[OpenDevice]:
         [*emulator.command, f"{bundle.folder}/lib/{bundle.loader}", "--list-diagnostics"],
         capture_output=True, text=True, timeout=_DIAGNOSTICS_TIMEOUT_S, check=False,
     )  # fmt: skip
+    host = parts.describe_host()
     info = as_emulated(
-        DeviceInfo("emulated", "Linux", "arm64", parts.describe_host().cpu_model, os.cpu_count() or 1, ()),
+        DeviceInfo("emulated", "Linux", "arm64", host.cpu_model, host.cpu_count, ()),
         emulator,
         done.stdout,
         parts.read_features,
     )
     command_for = announced(lambda job: [*runner, *runner_flags(job)], request.say_command)
-    yield OpenDevice(EmulatedDevice(command_for, info))
+    yield OpenDevice(EmulatedDevice(command_for, info), runner_sha256=bundle.files.digests())
 
 
 def _describe(request: DeviceRequest, parts: DeviceParts) -> DeviceInfo:
     """What needs no runner, which would have to be built first."""
     emulator = find_emulator(parts.emulator_folder, request.emulator)
-    return DeviceInfo("emulated", "Linux", "arm64", f"{emulator.description}, CPU max", os.cpu_count() or 1, ("sme2",))
+    return DeviceInfo("emulated", "Linux", "arm64", f"{emulator.description}, CPU max", count_usable_cores(), ("sme2",))
 
 
 KIND = DeviceKind(_open, _describe, frozenset({"--emulator"}), find=lambda: ("",))

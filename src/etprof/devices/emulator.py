@@ -15,7 +15,7 @@ MINIMUM_VERSION = (10, 1)
 # The vector length is QEMU's default, spelled out so that it can be reported.
 SME_VECTOR_BITS = 256
 CPU_OPTIONS = ("-cpu", f"max,sme-default-vector-length={SME_VECTOR_BITS // 8}")
-_HINT = "`scripts/get_emulator` installs one on Debian for your user only; elsewhere install QEMU 10.1 or newer."
+_HINT = "Install QEMU 10.1 or newer. On Debian, `scripts/get_emulator` in a clone installs one for your user only."
 _VERSION = re.compile(r"version (\d+)\.(\d+)")
 _AUXV = re.compile(r"^auxv\[\w+\]\.a_type=(0x\w+)\s+auxv\[\w+\]\.a_val=(0x\w+)", re.M)
 
@@ -56,7 +56,7 @@ def parse_auxiliary_vector(diagnostics: str) -> dict[int, int]:
     entries = {int(entry, 16): int(value, 16) for entry, value in _AUXV.findall(diagnostics)}
     if not entries:
         raise DeviceError(
-            "The emulator did not report the features of its CPU.", hint="Run scripts/get_emulator again."
+            "The emulator did not report the features of its CPU.", hint="Install QEMU 10.1 or newer again."
         )
     return entries
 

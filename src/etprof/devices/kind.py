@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from etprof.core.digest import RunnerFiles
 from etprof.core.plan import Experiment
 from etprof.core.run import DeviceInfo, Job
 from etprof.devices.base import Device
@@ -34,6 +35,8 @@ class OpenDevice:
 
     device: Device
     notes: tuple[str, ...] = ()
+    runner_sha256: Mapping[str, str] = field(default_factory=dict)
+    prepared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class HostRunner:
     command: tuple[str, ...]
     can_sample: bool
     note: str = ""
+    files: RunnerFiles = field(default_factory=RunnerFiles)
 
 
 class RunnerBundle(Protocol):
@@ -50,6 +54,9 @@ class RunnerBundle(Protocol):
 
     @property
     def folder(self) -> Path: ...
+
+    @property
+    def files(self) -> RunnerFiles: ...
 
     @property
     def loader(self) -> str:

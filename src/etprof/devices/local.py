@@ -96,7 +96,7 @@ def _open(request: DeviceRequest, parts: DeviceParts) -> Iterator[OpenDevice]:
         return [*runner.command, *runner_flags(job if runner.can_sample else replace(job, samples=None))]
 
     device = LocalDevice(announced(command_for, request.say_command), parts.describe_host())
-    yield OpenDevice(device, (runner.note,) if runner.note else ())
+    yield OpenDevice(device, (runner.note,) if runner.note else (), runner.files.digests())
 
 
 @contextmanager

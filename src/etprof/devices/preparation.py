@@ -22,6 +22,14 @@ class Setting:
     wanted: str
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What holds on the device for the time of a run, whoever set it, and notes for the report on what was changed."""
+
+    held: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 _ANDROID = (
     Setting(
         "stay awake",
@@ -37,20 +45,24 @@ _PROFILE = "/sys/firmware/acpi/platform_profile"
 
 
 @contextmanager
-def prepared(shell: RemoteShell, wanted: bool, progress: Progress) -> Iterator[tuple[str, ...]]:
-    """Yields what was changed, as notes for the report. Restores everything, also after an error or Ctrl-C."""
+def prepared(shell: RemoteShell, wanted: bool, progress: Progress) -> Iterator[Prepared]:
+    """Restores everything that it changed, also after an error or Ctrl-C."""
     changed: list[tuple[Setting, str]] = []
+    held: list[str] = []
     try:
         for setting in _list_settings(shell) if wanted else ():
             before = run_script(shell, setting.ask).text.strip()
             if before == setting.wanted:
+                held.append(f"{setting.name}: {setting.wanted}")
                 continue
             done = run_script(shell, setting.change.format(shlex.quote(setting.wanted)))
             if done.exit_code:
                 progress(f"--prepare: {setting.name} could not be set: {done.errors.strip() or done.text.strip()}")
                 continue
             changed.append((setting, before))
-        yield tuple(f"--prepare set {setting.name} to {setting.wanted} (was {before})." for setting, before in changed)
+            held.append(f"{setting.name}: {setting.wanted}")
+        notes = (f"--prepare set {setting.name} to {setting.wanted} (was {before})." for setting, before in changed)
+        yield Prepared(tuple(held), tuple(notes))
     finally:
         for setting, before in reversed(changed):
             _restore(shell, setting, before, progress)

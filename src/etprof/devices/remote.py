@@ -10,11 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from etprof.core.errors import DeviceError
-from etprof.core.run import DeviceInfo, Job, JobOutcome
+from etprof.core.result_limits import is_possible
+from etprof.core.run import CpuState, DeviceInfo, Job, JobOutcome
 from etprof.devices import state
 from etprof.devices.base import remove_stale_files
 from etprof.devices.remote_folder import RemoteFolder
-from etprof.devices.shell import ConnectionLostError, Progress, RemoteShell, ScriptTimeoutError, run_script
+from etprof.devices.shell import (
+    ConnectionLostError,
+    Progress,
+    RemoteShell,
+    ScriptTimeoutError,
+    UnexpectedAnswerError,
+    run_script,
+)
 
 _OUT = "out"
 _PULL_TIMEOUT_S = 600.0
@@ -23,6 +31,7 @@ _MARGIN_S = 60.0
 _LOST_AT_MOST = 3
 _POLL_S = 0.5
 _MISSING_LIBRARY = re.compile(r"loading shared libraries: (\S+?):|library \"([^\"]+)\" not found")
+_CODE = re.compile(r"code (\d{1,3})\s*\Z")
 _OUTPUT = re.compile(r"output_\d+\.bin")
 
 # The runner gets a process group of its own, and two guards that end it: one when standard input closes, which is when
@@ -95,6 +104,9 @@ class RemoteDevice:
             try:
                 outcome = self._run_once(job)
                 return replace(outcome, interruptions=tuple(interruptions))
+            except UnexpectedAnswerError as error:
+                # The block has failed; the next may be answered.
+                return JobOutcome(None, 0.0, error.message, tuple(interruptions))
             except ConnectionLostError as error:
                 interruptions.append(f"{self.shell.name} was lost")
                 if len(interruptions) > _LOST_AT_MOST:
@@ -125,10 +137,10 @@ class RemoteDevice:
                 f"{self.folder.path} on {self.shell.name} cannot be written to: {done.errors.strip() or 'it is gone'}.",
                 hint="Free some space there, or name another folder with --device-folder.",
             )
-        code = int(done.text.rpartition("code ")[2])
+        code = _parse_code(done.text)
         files = self._pull(job)
         problem = _problem(code, files, job)
-        before, after = (state.parse_state(files.get(f"state_{when}", b"").decode()) for when in ("before", "after"))
+        before, after = (_parse_state(files.get(f"state_{when}", b"")) for when in ("before", "after"))
         return JobOutcome(code, duration_s, problem, before=before, after=after)
 
     def _script(self, job: Job, arguments: tuple[str, ...]) -> str:
@@ -202,11 +214,33 @@ def _problem(code: int, files: dict[str, bytes], job: Job) -> str:
     return f"killed by signal {code - 128}" if code > 128 else f"exit code {code}"
 
 
+def _parse_code(said: str) -> int:
+    found = _CODE.search(said)
+    if not found:
+        raise UnexpectedAnswerError("The device did not say how the runner ended.")
+    return int(found[1])
+
+
+def _parse_state(said: bytes) -> CpuState:
+    try:
+        found = state.parse_state(said.decode())
+    except (ValueError, LookupError, OverflowError) as error:
+        raise UnexpectedAnswerError(f"The state of the device cannot be read: {error}.") from error
+    if not is_possible(found):
+        raise UnexpectedAnswerError("The state of the device cannot be: a number is out of range.")
+    return found
+
+
 def _unpack(archive: bytes) -> dict[str, bytes]:
+    """The plain files of an archive as it came: one that is compressed could be any size, and nobody asked for it."""
     files: dict[str, bytes] = {}
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        for entry in tar:
-            content = tar.extractfile(entry) if entry.isfile() else None
-            if content:
-                files[entry.name.removeprefix("./")] = content.read()
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
+            for entry in tar:
+                # A sparse file can claim any size in a few bytes.
+                content = tar.extractfile(entry) if entry.isreg() and not entry.issparse() else None
+                if content:
+                    files[entry.name.removeprefix("./")] = content.read()
+    except (tarfile.TarError, OSError, ValueError, OverflowError, EOFError) as error:
+        raise UnexpectedAnswerError(f"The files of the block cannot be read: {error}.") from error
     return files

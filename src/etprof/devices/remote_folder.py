@@ -91,7 +91,7 @@ class RemoteFolder:
             if broken:
                 raise DeviceError(
                     f"{broken[0]} was damaged on its way to {self.shell.name}.",
-                    hint="Check the cable and the device's storage, then continue with --resume.",
+                    hint="Check the cable and the device's storage; the run continues with --resume.",
                 )
         self._confirmed.update(unknown)
 

@@ -66,8 +66,9 @@ def _opened(folder: RemoteFolder, platform: str, request: DeviceRequest, parts: 
         prefix = (request.emulator, *CPU_OPTIONS) if request.emulator else ()
         commands = build_commands(bundle, prefix, parts, request.say_command)
         device = RemoteDevice(shell, folder, info, commands, platform, request.progress)
-        with prepared(shell, request.prepare, request.progress) as notes:
-            yield OpenDevice(device, notes)
+        with prepared(shell, request.prepare, request.progress) as settings:
+            digests = bundle.files.digests() if bundle else {}
+            yield OpenDevice(device, settings.notes, digests, settings.held)
     finally:
         _clean_up(folder, request)
 

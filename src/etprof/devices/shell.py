@@ -1,5 +1,6 @@
 """A shell on another machine: scripts go in, output and exit codes come back, and a lost connection is noticed."""
 
+import os
 import re
 import subprocess
 import tempfile
@@ -17,6 +18,8 @@ Progress = Callable[[str], None]
 # The exit codes of the clients cannot be trusted: adb gives 0 when the daemon dies, ssh 255 for its own errors.
 _END = re.compile(rb"\netprof-end (\d+)\r?\n\Z")
 _CHUNK_BYTES = 1 << 16
+# The files of one block, all together; more would exhaust this machine.
+MOST_ANSWER_BYTES = 1 << 30
 _WATCH_INTERVAL_S = 0.2
 _SHORT_TIMEOUT_S = 60.0
 
@@ -27,6 +30,10 @@ class ConnectionLostError(DeviceError):
 
 class ScriptTimeoutError(DeviceError):
     """A script took longer than it may; the connection was closed, which stops what it started."""
+
+
+class UnexpectedAnswerError(DeviceError):
+    """A device said something that is not an answer; what else it has to say may be."""
 
 
 class RemoteShell(Protocol):
@@ -72,7 +79,7 @@ def run_script(
         process = subprocess.Popen(
             shell.command(whole), stdin=subprocess.PIPE, stdout=output, stderr=errors, start_new_session=True
         )
-        watch = _Watch(process, timeout_s)
+        watch = _Watch(process, timeout_s, lambda: _size(output) + _size(errors))
         try:
             assert process.stdin is not None  # a pipe, as asked for above
             if source is not None:
@@ -85,6 +92,8 @@ def run_script(
             process.kill()
             process.wait()
             _close(process.stdin)
+        if watch.flooded or _size(output) + _size(errors) > MOST_ANSWER_BYTES:
+            raise UnexpectedAnswerError(f"{shell.name} answered with more than {MOST_ANSWER_BYTES} bytes.")
         said = _read_all(errors).decode("utf-8", errors="replace")
         return _understand(_read_all(output), said, shell, watch, timeout_s)
 
@@ -99,10 +108,11 @@ def _understand(output: bytes, said: str, shell: RemoteShell, watch: "_Watch", t
 
 
 class _Watch:
-    """Ends a process that made no progress for too long."""
+    """Ends a process that made no progress for too long, or that says more than anybody can read."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", timeout_s: float) -> None:
-        self.expired = False
+    def __init__(self, process: "subprocess.Popen[bytes]", timeout_s: float, written: Callable[[], int]) -> None:
+        self.expired = self.flooded = False
+        self._written = written
         self._process, self._timeout_s = process, timeout_s
         self._last = time.monotonic()
         self._over = threading.Event()
@@ -120,6 +130,10 @@ class _Watch:
         while not self._over.wait(_WATCH_INTERVAL_S):
             if time.monotonic() - self._last > self._timeout_s:
                 self.expired = True
+                self._process.kill()
+                return
+            if self._written() > MOST_ANSWER_BYTES:
+                self.flooded = True
                 self._process.kill()
                 return
 
@@ -143,6 +157,10 @@ def _close(pipe: IO[bytes] | None) -> None:
             pipe.close()
     except BrokenPipeError:
         return
+
+
+def _size(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
 
 
 def _read_all(file: IO[bytes]) -> bytes:

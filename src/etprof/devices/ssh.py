@@ -66,7 +66,7 @@ class SshShell:
         reason = f" ({lines[-1].strip().rstrip('.')})" if lines else ""
         return ConnectionLostError(
             f"{self.host} cannot be reached by ssh, or its shell was killed{reason}.",
-            hint=f"Try `ssh {self.host} true`, then continue with --resume.",
+            hint=f"Try `ssh {self.host} true`; a run that was interrupted continues with --resume.",
         )
 
     def connect(self) -> None:

@@ -3,17 +3,19 @@
 from collections.abc import Iterable
 
 from etprof.core.run import CpuState
+from etprof.core.thermal_zones import find_temperature
 
 # One line for each fact. Android answers through dumpsys, other Linux through sysfs; a system without either is silent.
+# Frequencies are not asked for: the cores are idle now, and the runner reads them while it measures. $etprof_root is
+# set by tests only, to a folder with a recorded /sys.
 SCRIPT = r"""
-for core in /sys/devices/system/cpu/cpu[0-9]*; do
-  { read value < $core/cpufreq/scaling_cur_freq && echo "frequency ${core##*/cpu} $value"; } 2>/dev/null
+for core in $etprof_root/sys/devices/system/cpu/cpu[0-9]*; do
   { read value < $core/cpufreq/scaling_governor && echo "governor ${core##*/cpu} $value"; } 2>/dev/null
 done
-for zone in /sys/class/thermal/thermal_zone*; do
-  { read value < $zone/temp && echo "temperature $value"; } 2>/dev/null
+for zone in $etprof_root/sys/class/thermal/thermal_zone*; do
+  { read value < $zone/temp && read kind < $zone/type && echo "temperature $value $kind"; } 2>/dev/null
 done
-for fan in /sys/class/thermal/cooling_device*; do
+for fan in $etprof_root/sys/class/thermal/cooling_device*; do
   { read kind < $fan/type && read value < $fan/cur_state; } 2>/dev/null || continue
   case $kind in *cpu*|Processor) echo "cooling $value" ;; esac
 done
@@ -44,13 +46,11 @@ def parse_state(said: str) -> CpuState:
     battery = {
         key.strip(): value.strip() for key, _, value in (line.partition(":") for line in facts.get("battery", ()))
     }
-    temperatures = _numbers(facts.get("temperature", ()))
     tenths = _first_number([battery.get("temperature", "")])
     level = _first_number([battery.get("level", "")])
     return CpuState(
-        frequencies_khz=tuple(int(v) for v in _by_core(facts.get("frequency", ())) if v.isdigit()),
         load_average=_first_number(facts.get("load", ())),
-        temperature_c=max(t / 1000 for t in temperatures) if temperatures else None,
+        temperature_c=find_temperature(_zones(facts.get("temperature", ()))),
         governors=tuple(_by_core(facts.get("governor", ()))),
         throttling=_throttling(facts),
         battery_percent=int(level) if level is not None else None,
@@ -58,6 +58,12 @@ def parse_state(said: str) -> CpuState:
         on_battery=_on_battery(battery, facts.get("supply", [])),
         saves_power=_saves_power(facts),
     )
+
+
+def _zones(lines: Iterable[str]) -> Iterable[tuple[str, float]]:
+    for line in lines:
+        value, _, zone_type = line.partition(" ")
+        yield from ((zone_type, number) for number in _numbers([value]))
 
 
 def _throttling(facts: dict[str, list[str]]) -> int | None:

@@ -14,7 +14,6 @@ from etprof.export.source import EagerModel
 
 def half_snr(model: EagerModel, args: Any, kwargs: Any, reference: Sequence[Any]) -> float | None:
     """What PyTorch itself loses by computing in fp16; None where it cannot."""
-    import torch
     from torch.utils import _pytree as pytree
 
     try:
@@ -22,9 +21,7 @@ def half_snr(model: EagerModel, args: Any, kwargs: Any, reference: Sequence[Any]
             outputs = model.module(*args, **kwargs)
     except ExportError:
         return None
-    return worst_snr(
-        compare_outputs(reference, [x for x in pytree.tree_leaves(outputs) if isinstance(x, torch.Tensor)])
-    )
+    return worst_snr(compare_outputs(reference, pytree.tree_leaves(outputs)))
 
 
 def refuse_broken(
@@ -33,11 +30,14 @@ def refuse_broken(
     errors: Sequence[OutputError],
     find_half_snr: Callable[[], float | None],
 ) -> None:
-    floats = [tensor for tensor in reference if tensor.is_floating_point()]
+    import torch
+
+    floats = [each for each in reference if isinstance(each, torch.Tensor) and each.is_floating_point()]
     if floats and not any(bool(tensor.any()) for tensor in floats):
         raise ExportError(
             f"Every output of the eager model {request.model!r} is zero, so the export cannot be checked.",
-            hint="Give it weights (--checkpoint), another --seed, or an initialisation that keeps activations alive.",
+            hint="Give it other weights (etprof export --checkpoint FILE, or --seed N) or an initialisation that keeps "
+            "activations alive.",
         )
     worst = worst_snr(errors)
     if worst < request.floor_db:

@@ -21,6 +21,8 @@ TESTED = {
     "timm": "1.0.30",
     "transformers": "5.22.2",
 }
+# What a package brings in its newest version, unless pip is told which one: the newest torchvision replaces torch.
+_BRINGS = {"timm": "torchvision"}
 
 
 @cache
@@ -84,7 +86,8 @@ def require_packages(model: str, names: Iterable[str]) -> None:
 
 def install_command(names: Iterable[str]) -> str:
     """The shell command that installs these packages: torch first and alone, so that nothing else chooses its build."""
-    wanted = list(names)
+    named = list(names)
+    wanted = [*named, *missing_packages(_BRINGS[name] for name in named if _BRINGS.get(name, name) not in named)]
     groups = [name for name in wanted if name == "torch"], [name for name in wanted if name != "torch"]
     return " && ".join(f"pip install {' '.join(map(_specify, group))}" for group in groups if group)
 

@@ -8,11 +8,14 @@ from typing import Any
 
 
 def run_program(pte: Path, tensors: Sequence[Any]) -> list[Any]:
+    import torch
+
     _load_quantized_kernels()
     from executorch.runtime import Runtime
 
     method = Runtime.get().load_program(pte).load_method("forward")
-    return [output.clone() for output in method.execute([tensor.contiguous() for tensor in tensors])]
+    outputs = method.execute([tensor.contiguous() for tensor in tensors])
+    return [output.clone() if isinstance(output, torch.Tensor) else output for output in outputs]
 
 
 @cache

@@ -31,7 +31,7 @@ from etprof.export.numerics import compare_outputs
 from etprof.export.provenance import share_provenance
 from etprof.export.registry import find_model, find_models_dir
 from etprof.export.request import ExportRequest, Quantization
-from etprof.export.source import EagerModel, build_model, seeded
+from etprof.export.source import EagerModel, build_model, seeded, unchanged_buffers
 from etprof.export.wheel_models import source_digest
 
 __all__ = ["ExportRequest", "Quantization", "export_model"]
@@ -51,7 +51,7 @@ def export_model(request: ExportRequest, progress: Progress | None = None) -> Ar
     except OSError as error:
         raise ExportError(
             f"Writing to {request.folder} failed: {error.strerror or error}.",
-            hint="Choose another folder with --outdir.",
+            hint="Choose another folder: etprof export --outdir DIR",
         ) from error
 
 
@@ -60,7 +60,8 @@ def _export_logged(request: ExportRequest, versions: Mapping[str, str], progress
         return _export(request, versions, progress)
     except ExportError as error:
         traceback.print_exc()
-        error.hint = error.hint or f"The log has the details: {export_log_path(request.pte)}"
+        if request.folder.is_dir():
+            error.hint = f"{error.hint} The log has the details: {export_log_path(request.pte)}".lstrip()
         raise
 
 
@@ -153,9 +154,9 @@ def _eager_outputs(model: EagerModel, args: Any, kwargs: Any) -> list[Any]:
     from torch.utils import _pytree as pytree
 
     exact_args, exact_kwargs = inputs.cast((args, kwargs), torch.float32)
-    with foreign_code("Running the eager model"):
+    with foreign_code("Running the eager model"), unchanged_buffers(model.module):
         outputs = model.module(*exact_args, **exact_kwargs)
-    return [leaf.clone() for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
+        return [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in pytree.tree_leaves(outputs)]
 
 
 def _calibration(model: EagerModel, request: ExportRequest) -> tuple[list[calibration.Sample], Calibration | None]:

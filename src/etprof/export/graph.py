@@ -4,13 +4,16 @@ import math
 from collections import defaultdict
 from typing import Any
 
-from etprof.core.graph import GraphNode, ModelGraph, TensorSpec
+from etprof.core.graph import GraphNode, ModelGraph, TensorSpec, Window
 from etprof.export.delegation import is_delegate_call, is_operator
 from etprof.export.lowering import Lowered
 
 # What XNNPACK's serialiser writes into the slots of inputs a node does not have.
 _NO_VALUE = 2**32 - 1
 _OUTPUTS = ("output_id", "output_value_id", "output_index_id", *(f"output{i}_id" for i in range(1, 5)))
+# What a convolution and what a pooling call the size of their window, and its step.
+_KERNELS, _STRIDES = ("kernel", "pooling"), ("subsampling", "stride")
+_CONVOLUTION = "aten::convolution"
 
 
 def build_graph(model: str, lowered: Lowered) -> ModelGraph:
@@ -47,7 +50,29 @@ def _node(index: int, xnode: Any, values: dict[int, Any], origins: list[Any]) ->
         edge_nodes=tuple(node.name for node in origins),
         module_path=module_path(main) if main else "",
         source=_source(main) if main else "",
+        window=_window(union),
     )
+
+
+def _window(union: Any) -> Window | None:
+    kernel = _pair(union, _KERNELS)
+    if not kernel:
+        return None
+    return Window(
+        kernel=kernel,
+        # An argmax pooling steps by its own size.
+        stride=_pair(union, _STRIDES) or kernel,
+        padding=tuple(getattr(union, f"padding_{side}") for side in ("top", "right", "bottom", "left")),
+        dilation=_pair(union, ("dilation",)) or (1, 1),
+        groups=getattr(union, "groups", 1),
+        transposed=type(union).__name__ == "XNNConvTranspose2d",
+    )
+
+
+def _pair(union: Any, names: tuple[str, ...]) -> tuple[int, ...]:
+    """Height and width under the first of these names that the node has."""
+    name = next((each for each in names if hasattr(union, f"{each}_height")), "")
+    return tuple(int(getattr(union, f"{name}_{side}")) for side in ("height", "width")) if name else ()
 
 
 def _tensor_value(xvalue: Any) -> Any:
@@ -72,16 +97,53 @@ def _limit(value: float | str) -> float | None:
 
 def _undelegated(lowered: Lowered) -> tuple[GraphNode, ...]:
     """The portable operators in execution order, under the names the runtime calls them by."""
-    nodes = [n for n in lowered.program.exported_program().graph_module.graph.nodes if _is_kernel_call(n)]
+    program = lowered.program.exported_program()
+    nodes = [n for n in program.graph_module.graph.nodes if _is_kernel_call(n)]
+    constants = _list_constants(program.graph_signature)
     return tuple(
         GraphNode(
             index=index,
             type=node.target.name(),
             edge_nodes=(node.name,),
             module_path=module_path(node),
-            outputs=tuple(_describe_output(value) for value in _values_of(node)),
+            inputs=tuple(
+                _describe_value(value, constant=source.name in constants)
+                for source in _tensor_arguments(node)
+                for value in _values_of(source)
+            ),
+            outputs=tuple(_describe_value(value) for value in _values_of(node)),
+            window=_portable_window(node),
         )
         for index, node in enumerate(nodes)
+    )
+
+
+def _list_constants(signature: Any) -> set[str]:
+    """The inputs of the program that hold weights; a buffer that the program changes is not one."""
+    changed = set(signature.buffers_to_mutate.values())
+    buffers = [name for name, buffer in signature.inputs_to_buffers.items() if buffer not in changed]
+    return {*signature.inputs_to_parameters, *buffers, *signature.inputs_to_lifted_tensor_constants}
+
+
+def _tensor_arguments(node: Any) -> list[Any]:
+    """The nodes it reads, in the order of its arguments; the buffer it writes into is a keyword and not among them."""
+    listed = [argument if isinstance(argument, (list, tuple)) else [argument] for argument in node.args]
+    return [each for arguments in listed for each in arguments if hasattr(each, "meta")]
+
+
+def _portable_window(node: Any) -> Window | None:
+    if not node.target.name().startswith(_CONVOLUTION):
+        return None
+    _, weight, _, stride, padding, dilation, transposed, _, groups = node.args[:9]
+    kernel = tuple(int(size) for size in weight.meta["val"].shape[2:])
+    return Window(
+        kernel=kernel,
+        # One number stands for every direction.
+        stride=tuple(stride) * (len(kernel) // len(stride)),
+        padding=(padding[0], padding[-1], padding[0], padding[-1]),
+        dilation=tuple(dilation) * (len(kernel) // len(dilation)),
+        groups=int(groups),
+        transposed=bool(transposed),
     )
 
 
@@ -95,8 +157,9 @@ def _values_of(node: Any) -> list[Any]:
     return [each for each in values if hasattr(each, "shape")]
 
 
-def _describe_output(value: Any) -> TensorSpec:
-    return TensorSpec(tuple(int(size) for size in value.shape), str(value.dtype).removeprefix("torch."))
+def _describe_value(value: Any, *, constant: bool = False) -> TensorSpec:
+    shape = tuple(int(size) for size in value.shape)
+    return TensorSpec(shape, str(value.dtype).removeprefix("torch."), constant=constant)
 
 
 def module_path(node: Any) -> str:

@@ -2,15 +2,20 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from etprof.core.errors import StoreError
-from etprof.core.graph import GraphNode, ModelGraph, TensorSpec
+from etprof.core.graph import GraphNode, ModelGraph, TensorSpec, Window
+from etprof.core.regular_files import read_regular
 
-# 1  first version
-SCHEMA_VERSION = 1
-_HINT = "Export the model again: etprof export MODEL --save-graph"
+# 1: the first.
+# 2: convolutions and poolings have their window; operators outside of the partitions have their inputs.
+SCHEMA_VERSION = 2
+_READABLE = (1, 2)
+_MOST_BYTES = 1 << 28
+_HINT = "Export the model again: etprof export MODEL --force"
 
 
 def save_graph(path: Path, graph: ModelGraph) -> None:
@@ -39,7 +44,12 @@ def _describe_node(node: GraphNode) -> dict[str, Any]:
         "edge_nodes": node.edge_nodes,
         "module_path": node.module_path,
         "source": node.source,
+        "window": _describe_window(node.window),
     }
+
+
+def _describe_window(window: Window | None) -> dict[str, Any] | None:
+    return asdict(window) if window else None
 
 
 def _describe_tensor(tensor: TensorSpec) -> dict[str, Any]:
@@ -52,24 +62,27 @@ def _describe_undelegated(node: GraphNode) -> dict[str, Any]:
         "operator": node.type,
         "edge_node": node.edge_nodes[0] if node.edge_nodes else "",
         "module_path": node.module_path,
-        "outputs": [{"shape": tensor.shape, "dtype": tensor.dtype} for tensor in node.outputs],
+        "inputs": [_describe_tensor(tensor) for tensor in node.inputs],
+        "outputs": [_describe_tensor(tensor) for tensor in node.outputs],
+        "window": _describe_window(node.window),
     }
 
 
 def load_graph(path: Path) -> ModelGraph:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(path, _MOST_BYTES))
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}.", hint=_HINT) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StoreError(f"{path} is not valid JSON: {error}.", hint=_HINT) from error
     return parse_graph(content, str(path))
 
 
 def parse_graph(content: Any, origin: str) -> ModelGraph:
     """The graph out of parsed JSON; `origin` names the file in errors."""
-    if not isinstance(content, dict) or content.get("schema_version") != SCHEMA_VERSION:
-        raise StoreError(f"{origin} is not a graph file of version {SCHEMA_VERSION}.", hint=_HINT)
+    if not isinstance(content, dict) or content.get("schema_version") not in _READABLE:
+        versions = " or ".join(map(str, _READABLE))
+        raise StoreError(f"{origin} is not a graph file of version {versions}.", hint=_HINT)
     try:
         partitions = tuple(
             tuple(_parse_node(node, "type") for node in partition["nodes"]) for partition in content["partitions"]
@@ -96,6 +109,21 @@ def _parse_node(node: Mapping[str, Any], type_key: str) -> GraphNode:
         edge_nodes=tuple(str(name) for name in edge_nodes),
         module_path=str(node.get("module_path", "")),
         source=str(node.get("source", "")),
+        window=_parse_window(node["window"]) if node.get("window") else None,
+    )
+
+
+def _parse_window(window: Mapping[str, Any]) -> Window:
+    kernel, stride, padding, dilation = (
+        tuple(int(size) for size in window[key]) for key in ("kernel", "stride", "padding", "dilation")
+    )
+    return Window(
+        kernel=kernel,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=int(window["groups"]),
+        transposed=bool(window["transposed"]),
     )
 
 

@@ -71,8 +71,13 @@ def _save_one(tensor: Any, path: Path) -> InputFile:
     return InputFile(info.shape, info.dtype, file=path.name, sha256=hashlib.sha256(content).hexdigest())
 
 
-def describe(tensor: Any) -> TensorInfo:
-    return TensorInfo(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
+def describe(value: Any) -> TensorInfo:
+    """Shape and type; what is no tensor has no shape, and the type of the value."""
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        return TensorInfo((), "none" if value is None else type(value).__name__)
+    return TensorInfo(tuple(value.shape), str(value.dtype).removeprefix("torch."))
 
 
 def tensor_bytes(tensor: Any) -> bytes:

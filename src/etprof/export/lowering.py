@@ -53,11 +53,11 @@ def lower(model: EagerModel, request: ExportRequest, samples: list[Sample], prog
     )
     progress("emitting")
     with foreign_code(f"Emitting {request.model!r}"):
-        program = edge.to_executorch()
+        program = edge.to_executorch(_backend_config(edge.exported_program()))
     return Lowered(captured, edge, program, observed, delegation)
 
 
-_CAPTURE_HINT = "docs/guides/add-a-model.md shows the edits that make a model exportable; the log has the traceback."
+_CAPTURE_HINT = "The guide to adding a model shows the edits that make a model exportable."
 
 
 def _capture(model: EagerModel, request: ExportRequest, samples: list[Sample], progress: Progress) -> Any:
@@ -100,6 +100,22 @@ def _compile_config(request: ExportRequest) -> Any:
     from executorch.exir import EdgeCompileConfig
 
     return get_xnnpack_edge_compile_config() if request.backend == "xnnpack" else EdgeCompileConfig()
+
+
+def _backend_config(exported: Any) -> Any:
+    """For a model that keeps state: by default ExecuTorch drops the names and the initial values of its buffers."""
+    from executorch.exir import ExecutorchBackendConfig
+    from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
+
+    signature = exported.graph_signature
+    mutated = set(signature.buffers_to_mutate.values())
+    if not mutated:
+        return None
+    values = dict(exported.named_buffers())
+    placeholders = [name for name, buffer in signature.inputs_to_buffers.items() if buffer in mutated]
+    begin_with_values = [name for name in placeholders if bool(values[signature.inputs_to_buffers[name]].any())]
+    passes = [InitializedMutableBufferPass(begin_with_values)] if begin_with_values else []
+    return ExecutorchBackendConfig(passes=passes, emit_mutable_buffer_names=True)
 
 
 @contextmanager

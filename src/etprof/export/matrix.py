@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from etprof.core.errors import UnknownNameError
-from etprof.export.model_entry import MODELS_FOLDER
+from etprof.export.model_entry import MODELS_FOLDER, ModelEntry
 from etprof.export.registry import find_models_dir, list_models
 from etprof.export.request import ExportRequest, Quantization
 
@@ -24,12 +24,10 @@ SCHEMES_BY_LABEL = {
 }
 
 
-def ready_models(models_dir: Path | None) -> list[str]:
-    """The models of the folder that can be exported here, or those that are shipped where there is no folder."""
+def candidate_models(models_dir: Path | None) -> list[ModelEntry]:
+    """The models of the folder, or those that are shipped where there is none; `problem` says which are left out."""
     folder = find_models_dir(models_dir)
-    ready = [entry for entry in list_models(folder) if not entry.problem]
-    local = [entry.name for entry in ready if entry.origin == MODELS_FOLDER]
-    return local if folder else [entry.name for entry in ready]
+    return [entry for entry in list_models(folder) if entry.origin == MODELS_FOLDER or not folder]
 
 
 def build_matrix(

@@ -12,6 +12,7 @@ from etprof.core.digest import file_sha256
 from etprof.core.errors import StoreError
 from etprof.core.layout import export_meta_path
 from etprof.core.model import Artifact, ExportMeta
+from etprof.core.regular_files import read_regular
 from etprof.export.request import ExportRequest
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # 1  first version
 SCHEMA_VERSION = 1
+_MOST_BYTES = 1 << 26
 
 
 @cache
@@ -57,12 +59,12 @@ def load_meta(pte: Path) -> ExportMeta | None:
     path = export_meta_path(pte)
     hint = "Export the model again: etprof export MODEL --force"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(path, _MOST_BYTES))
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}.", hint=hint) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StoreError(f"{path} is not valid JSON: {error}.", hint=hint) from error
     version = content.get("schema_version") if isinstance(content, dict) else None
     if version != SCHEMA_VERSION:

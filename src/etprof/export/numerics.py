@@ -31,7 +31,23 @@ class OutputError:
 def compare_outputs(reference: Sequence[Any], actual: Sequence[Any]) -> list[OutputError]:
     if len(reference) != len(actual):
         raise ExportError(f"The exported program has {len(actual)} outputs, the eager model {len(reference)}.")
-    return [compare(i, expected, got) for i, (expected, got) in enumerate(zip(reference, actual, strict=True))]
+    pairs = enumerate(zip(reference, actual, strict=True))
+    return [compare(i, *_as_tensors(i, expected, got)) for i, (expected, got) in pairs if not _is_same(expected, got)]
+
+
+def _is_same(expected: Any, got: Any) -> bool:
+    """Whether an output that is no number, None or a text, is what it should be."""
+    return (expected is None or isinstance(expected, str)) and type(expected) is type(got) and bool(expected == got)
+
+
+def _as_tensors(index: int, expected: Any, got: Any) -> tuple[Any, Any]:
+    """Numbers as tensors without dimensions."""
+    import torch
+
+    for value in (expected, got):
+        if not isinstance(value, (torch.Tensor, int, float)):
+            raise ExportError(f"Output {index} of the exported program is {got!r}, not {expected!r}.")
+    return torch.as_tensor(expected), torch.as_tensor(got)
 
 
 def compare(index: int, expected: Any, got: Any) -> OutputError:

@@ -6,7 +6,7 @@ from typing import Any
 from etprof.core.errors import ExportError
 from etprof.export.request import Quantization
 
-_HINT = "Export it in fp32 or fp16, or choose another --quant-scheme."
+_HINT = "Export it in fp32 or fp16, or with another scheme: etprof export --quantize --quant-scheme NAME"
 
 
 def quantize_linear_layers(module: Any, quantization: Quantization) -> None:

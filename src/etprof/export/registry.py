@@ -10,10 +10,11 @@ from types import ModuleType
 from typing import Any
 
 from etprof.core.errors import ExportError, UnknownNameError, UsageError
-from etprof.export.dependencies import RUNTIME, install_command, missing_packages
+from etprof.export.dependencies import RUNTIME, TESTED, install_command, missing_packages
 from etprof.export.foreign import foreign_code
 from etprof.export.model_entry import MODELS_FOLDER, PROGRAM, ModelEntry
 from etprof.export.shipped_models import shipped_models
+from etprof.export.wheel_models import lacks_torchvision_operators, repair_torchvision
 
 DEFAULT_MODELS_DIR = Path("model_profiling/models")
 
@@ -86,20 +87,37 @@ def _folder_models(models_dir: Path | None) -> list[ModelEntry]:
 
 def _read_folder(folder: Path) -> list[ModelEntry]:
     start = len(_registrations)
+    needed: tuple[str, ...] = ()
     try:
         with foreign_code(f"Importing {folder}"):
-            _import_folder(folder)
+            _import_beside_any_torchvision(folder)
         found = _registrations[start:]
         problem = "" if found else f"{folder}/model.py does not call register_model."
     except ExportError as error:
-        found, problem = [], error.message
+        found, problem, needed = [], error.message, _known_package(error.__cause__)
     finally:
         del _registrations[start:]
     digest = _digest_of(folder)
     location = folder.as_posix()
     if problem:
-        return [ModelEntry(folder.name, MODELS_FOLDER, location, problem=problem, source_sha256=digest)]
+        return [ModelEntry(folder.name, MODELS_FOLDER, location, needed, problem=problem, source_sha256=digest)]
     return [replace(entry, origin=MODELS_FOLDER, location=location, source_sha256=digest) for entry in found]
+
+
+def _known_package(error: BaseException | None) -> tuple[str, ...]:
+    """The package that an import did not find, if it is one that models are known to need and not the user's own."""
+    name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    return (name,) if name in TESTED else ()
+
+
+def _import_beside_any_torchvision(folder: Path) -> None:
+    try:
+        _import_folder(folder)
+    except RuntimeError as error:
+        if not lacks_torchvision_operators(error):
+            raise
+        repair_torchvision()
+        _import_folder(folder)
 
 
 def _import_folder(folder: Path) -> ModuleType:

@@ -7,9 +7,19 @@ from typing import Any
 
 from etprof.core.digest import content_sha256
 from etprof.core.errors import UnknownNameError, UsageError
+from etprof.core.model import precision_label
 
 BACKENDS = ("xnnpack", "portable")
 DTYPES = ("fp32", "fp16")
+_INTEGERS = "Integers are a quantisation of an fp32 model: use --quantize instead of --dtype."
+_BFLOAT = "XNNPACK runs fp32 and fp16 (--dtype), and INT8 (--quantize); bf16 is not supported."
+# What users try, and what they get it with.
+_OTHER_DTYPES = {
+    **dict.fromkeys(("int8", "i8", "uint8", "u8", "q8", "qint8", "int4", "i4", "q4", "int16"), _INTEGERS),
+    **dict.fromkeys(("bf16", "bfloat16"), _BFLOAT),
+    **dict.fromkeys(("float32", "float", "f32"), "It is called fp32."),
+    **dict.fromkeys(("float16", "half", "f16"), "It is called fp16."),
+}
 SCHEMES = ("static", "dynamic", "linear-dynamic", "linear-weight-only")
 GRANULARITIES = ("per_channel", "per_tensor")
 # Lowest SNR against eager fp32 that is still called an export. Far below what sound exports reach, far above noise.
@@ -72,12 +82,14 @@ class ExportRequest:
     checkpoint: Path | None = None
     models_dir: Path | None = None
     min_snr_db: float | None = None
-    save_graph: bool = False
+    save_graph: bool = True
     debug: bool = False
     force: bool = False
 
     def __post_init__(self) -> None:
         _known("backend", self.backend, BACKENDS)
+        if self.dtype.lower() in _OTHER_DTYPES:
+            raise UsageError(f"There is no dtype called {self.dtype!r}.", hint=_OTHER_DTYPES[self.dtype.lower()])
         _known("dtype", self.dtype, DTYPES)
         if self.quantization and self.dtype != "fp32":
             raise UsageError(
@@ -101,6 +113,10 @@ class ExportRequest:
     def precision(self) -> str:
         """The part of file names: fp32, fp16, q8 or q4."""
         return f"q{self.quantization.weight_bits}" if self.quantization else self.dtype
+
+    @property
+    def label(self) -> str:
+        return precision_label(self.backend, self.precision)
 
     @property
     def stem(self) -> str:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from etprof.core.errors import UsageError
+from etprof.core.errors import ExportError, UsageError
 from etprof.export.shipped_models import shipped_models
 
 _INIT = '"""{title}."""\n'
@@ -39,10 +39,18 @@ def write_scaffold(name: str, models_dir: Path) -> Path:
     if name in {entry.name for entry in shipped_models()}:
         raise UsageError(f"{name!r} is the name of a model that is there already.", hint="Choose another name.")
     folder = models_dir / name
-    if folder.exists():
-        raise UsageError(f"{folder} exists already; nothing was written.", hint="Choose another name.")
-    folder.mkdir(parents=True)
     title = "".join(part.capitalize() for part in name.split("_"))
-    (folder / "__init__.py").write_text(_INIT.format(title=title), encoding="utf-8")
-    (folder / "model.py").write_text(_MODEL.format(title=title, name=name), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text(_INIT.format(title=title), encoding="utf-8")
+        (folder / "model.py").write_text(_MODEL.format(title=title, name=name), encoding="utf-8")
+    except FileExistsError as error:
+        raise UsageError(
+            f"{error.filename} exists already; nothing was written.", hint="Choose another name."
+        ) from error
+    except OSError as error:
+        raise ExportError(
+            f"{folder} cannot be written: {error.strerror}.",
+            hint="Name another folder: etprof models new --models-dir DIR",
+        ) from error
     return folder

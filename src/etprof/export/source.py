@@ -50,6 +50,22 @@ def seeded(seed: int) -> Iterator[None]:
             np.random.set_state(numpy_state)
 
 
+@contextmanager
+def unchanged_buffers(module: Any) -> Iterator[None]:
+    """Runs a module that may keep state, and leaves it as it was: the export is to begin where the first run began."""
+    before = [
+        (owner, name, buffer, buffer.clone())
+        for owner in module.modules()
+        for name, buffer in owner.named_buffers(recurse=False)
+    ]
+    try:
+        yield
+    finally:
+        for owner, name, buffer, value in before:
+            # A module may write into its buffer, or put another in its place.
+            owner._buffers[name] = buffer.copy_(value)
+
+
 def build_model(entry: ModelEntry, seed: int, checkpoint: Path | None) -> EagerModel:
     import torch
 
@@ -63,7 +79,7 @@ def build_model(entry: ModelEntry, seed: int, checkpoint: Path | None) -> EagerM
             if entry.origin == WHEEL and (filled := fill_zero_layers(module)):
                 weights = replace(weights, zero_layers_filled=filled)
         with seeded(seed + 1):
-            args, varied_args = vary_constants(tuple(instance.get_example_inputs()))
+            args, varied_args = vary_constants(_inputs_of(instance))
             kwargs, varied_kwargs = vary_constants(dict(optional(instance, "get_example_kwarg_inputs") or {}))
         args, kwargs = cast((args, kwargs), torch.float32)
         if checkpoint:
@@ -85,7 +101,27 @@ def build_model(entry: ModelEntry, seed: int, checkpoint: Path | None) -> EagerM
 
 
 def _module_of(instance: Any) -> Any:
-    return instance.get_eager_model().eval().float().requires_grad_(False)
+    import torch
+
+    module = instance.get_eager_model()
+    if not isinstance(module, torch.nn.Module):
+        raise ExportError(
+            f"get_eager_model returned {type(module).__name__}, not a network.",
+            hint="Return the torch.nn.Module itself.",
+        )
+    return module.eval().float().requires_grad_(False)
+
+
+def _inputs_of(instance: Any) -> tuple[Any, ...]:
+    import torch
+
+    inputs = instance.get_example_inputs()
+    if isinstance(inputs, torch.Tensor):
+        # A tensor can be iterated over too: its rows would silently become the inputs.
+        raise ExportError(
+            "get_example_inputs returned a tensor, not a tuple of tensors.", hint="Add a comma: return (x,)"
+        )
+    return tuple(inputs)
 
 
 def _brings_weights(entry: ModelEntry, seed: int, module: Any) -> bool:

@@ -134,7 +134,7 @@ def repair_torchvision() -> None:
     try:
         importlib.import_module("torchvision")
     except RuntimeError as error:
-        if "torchvision::nms" not in str(error):
+        if not lacks_torchvision_operators(error):
             raise
         for name in [n for n in sys.modules if n == "torchvision" or n.startswith("torchvision.")]:
             del sys.modules[name]
@@ -143,6 +143,10 @@ def repair_torchvision() -> None:
         library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         _kept_libraries.append(library)
         importlib.import_module("torchvision")
+
+
+def lacks_torchvision_operators(error: RuntimeError) -> bool:
+    return "torchvision::nms" in str(error)
 
 
 # A torch.library.Library takes its operators away when it is collected.

@@ -1,26 +1,29 @@
 """What an assistant is answered: the machine, the models, exports and runs, short enough to be read at once."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from etprof.app.devices import DeviceRequest
+from etprof.app.devices import DeviceRequest, parse_device
 from etprof.app.doctor import Check, can_run, run_checks
+from etprof.app.named_model import export_named, find_export
 from etprof.app.profiling import RunOptions, profile
 from etprof.app.progress import Progress, RunCounter
 from etprof.app.reporting import analyze_loaded, analyze_measured, write_report
 from etprof.app.runs import build_run
 from etprof.core.errors import UnknownNameError, UsageError
+from etprof.core.findings import group_findings
 from etprof.core.layout import run_folder
 from etprof.core.plan import Schedule
 from etprof.core.report import Report, VariantReport
-from etprof.devices.local import local_platform
 from etprof.export.exporter import ExportRequest, export_model
 from etprof.export.foreign import output_to
 from etprof.export.registry import DEFAULT_MODELS_DIR, describe_status
 from etprof.export.shipped_models import shipped_models
 from etprof.mcp.workspace import Workspace
-from etprof.reports import FORMATS, explanation, sentences
+from etprof.reports import FORMATS, explanation, sentences, thread_tables
+
+_MOST_KINDS = 10
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,19 @@ class Exported:
 
 
 @dataclass(frozen=True)
+class KindLine:
+    """The operators of one kind of layer: how many, their time in an inference, and how fast they multiply."""
+
+    kind: str
+    operators: int
+    mean_ms: float
+    share: float
+    gmac_per_s: float | None
+
+
+@dataclass(frozen=True)
 class VariantLine:
-    """One variant; `categories` are shares of traced time."""
+    """One variant; `categories` are shares of traced time, `kinds` are kinds of layers, the longest time first."""
 
     label: str
     median_ms: float | None
@@ -63,11 +77,15 @@ class VariantLine:
     blocks: int
     peak_bytes: int | None
     categories: dict[str, float]
+    kinds: list[KindLine]
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a run says, short enough to be read at once; `subjects` are what can be explained further."""
+    """What a run says, short enough to be read at once; `subjects` are what can be explained further.
+
+    `threads` has the answers of a run at several thread counts.
+    """
 
     run_dir: str
     model: str
@@ -79,6 +97,7 @@ class Analysis:
     next_steps: list[str]
     findings: list[str]
     subjects: list[str] = field(default_factory=list)
+    threads: list[str] = field(default_factory=list)
 
 
 def doctor() -> Machine:
@@ -103,7 +122,7 @@ def list_known_models(workspace: Workspace) -> KnownModels:
 def export(workspace: Workspace, model: str, progress: Progress, *, dtype: str, backend: str, outdir: str) -> Exported:
     models = workspace.inside(DEFAULT_MODELS_DIR)
     request = ExportRequest(
-        model=model, dtype=dtype, backend=backend, outdir=Path(outdir) if outdir else None, save_graph=True,
+        model=model, dtype=dtype, backend=backend, outdir=Path(outdir) if outdir else None,
         models_dir=models if models.is_dir() else None,
     )  # fmt: skip
     workspace.target_folder(request.folder)
@@ -126,17 +145,31 @@ def export(workspace: Workspace, model: str, progress: Progress, *, dtype: str, 
 
 
 def run(
-    workspace: Workspace, model: str, progress: Progress, *, schedule: Schedule, output_root: str, force: bool
-) -> Analysis:
-    """Profiles a model on this machine with its best extension hidden and shown, and writes the report."""
-    path = workspace.model_file(model)
-    folder = workspace.target_folder(output_root or run_folder(path, local_platform()))
-    request = DeviceRequest("local", progress=lambda text: progress(0, None, text))
-    options = RunOptions("etprof mcp: run", force=force)
-    measured = profile(path, request, RunCounter(progress), options, output_root=folder, schedule=schedule)
+    workspace: Workspace, model: str, progress: Progress, *, device: str, schedule: Schedule, output_root: str,
+    options: RunOptions, threads: tuple[int, ...] = (1,),
+) -> Analysis:  # fmt: skip
+    """Profiles a model on a device with its best extension hidden and shown, and writes the report."""
+    request = replace(parse_device(device), progress=lambda text: progress(0, None, text))
+    path = _ready_model(workspace, model, request)
+    # Beside the model, where the run goes by default, nothing may lead out of the workspace either.
+    folder = workspace.target_folder(output_root) if output_root else None
+    workspace.target_folder(run_folder(path, ""))
+    measured = profile(
+        path, request, RunCounter(progress), options, output_root=folder, schedule=schedule, threads=threads
+    )
     analysis = analyze_measured(measured)
     write_report(analysis)
-    return _summarize(analysis.report, folder)
+    return _summarize(analysis.report, analysis.run.folder)
+
+
+def _ready_model(workspace: Workspace, model: str, device: DeviceRequest) -> Path:
+    """The file that is named, or that of a model's name, which is exported first."""
+    models = workspace.inside(DEFAULT_MODELS_DIR)
+    wanted = find_export(model)
+    if wanted is None:
+        return workspace.model_file(model)
+    workspace.target_folder(wanted.folder)
+    return export_named(replace(wanted, models_dir=models if models.is_dir() else None), device)
 
 
 def analyze_run(workspace: Workspace, run_dir: str) -> Analysis:
@@ -178,8 +211,12 @@ def _summarize(report: Report, folder: Path) -> Analysis:
         variants=[_describe_variant(variant) for variant in report.variants],
         kernels=[f"{variant.label}: {variant.evidence.verdict}" for variant in report.variants if variant.evidence],
         next_steps=[f"{step.title}: {sentences.gain_sentence(step)}. {step.advice}" for step in report.next_steps],
-        findings=[f"{f.kind}: {f.message} {f.advice}".rstrip() for f in report.findings],
+        findings=[
+            f"{sentences.finding_title(group)}: {sentences.finding_sentence(group)}"
+            for group in group_findings(report.findings)
+        ],
         subjects=explanation.list_subjects(report),
+        threads=thread_tables.list_all(report.scaling) if report.scaling else [],
     )
 
 
@@ -192,4 +229,8 @@ def _describe_variant(variant: VariantReport) -> VariantLine:
         blocks=latency.blocks if latency else 0,
         peak_bytes=variant.peak_bytes,
         categories={row.name: round(row.share, 4) for row in variant.categories},
+        kinds=[
+            KindLine(row.name, row.count, row.mean_ms, round(row.share, 4), row.gmac_per_s)
+            for row in variant.rollups.get("kind", ())[:_MOST_KINDS]
+        ],
     )

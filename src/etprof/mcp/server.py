@@ -19,8 +19,11 @@ from pydantic.config import JsonDict
 
 import etprof
 from etprof.app.plans import build_profile_schedule
+from etprof.app.profiling import build_run_options
 from etprof.app.progress import Progress
+from etprof.app.thread_counts import parse_threads
 from etprof.core.errors import EtprofError
+from etprof.devices import list_usages
 from etprof.mcp import answers
 from etprof.mcp.answers import Analysis, Exported, KnownModels, Machine
 from etprof.mcp.workspace import Workspace
@@ -29,7 +32,8 @@ from etprof.reports import FORMATS
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 # An export takes the place of an older one of the same name; an older run is refused or moved aside.
 _EXPORTS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
-_RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+# A run may be on a phone or a host that this machine reaches.
+_RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
 
 _INSTRUCTIONS = (
     "Profiles ExecuTorch models on CPUs: where the time goes, what an instruction-set extension such as SME2 changes, "
@@ -113,19 +117,28 @@ def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
 
     def run(
         context: Context,
-        model: Annotated[str, Field(description="The .pte to run.")],
+        model: Annotated[str, Field(description="The .pte to run, or a model's name: it is exported first.")],
         *,
+        device: Annotated[str, Field(description=f"Where to run: {list_usages()}.")] = "local",
+        threads: Annotated[
+            str, Field(description="A number, several such as 1,2,4, or auto: how many threads pay.")
+        ] = "1",
         blocks: Annotated[int, Field(ge=1, description="Fresh processes per variant, at least.")] = 6,
         max_blocks: Annotated[int, Field(ge=1, description="And at most, while the interval is too wide.")] = 24,
-        budget: Annotated[str, Field(description="Start no further round after this time: 90s, 10m or 1h.")] = "2m",
+        budget: Annotated[
+            str, Field(description="Time of the whole run: 90s, 10m or 1h. No block starts that would end later.")
+        ] = "2m",
         output_root: Annotated[str, Field(description="Where to write; default: beside the model's folder.")] = "",
         force: Annotated[bool, Field(description="Move an older run in that folder aside.")] = False,
+        resume: Annotated[bool, Field(description="Continue an interrupted run in that folder.")] = False,
     ) -> Analysis:
-        """Profile a model here with this CPU's best extension hidden and shown, and write its report. Takes minutes."""
+        """Profile a model with the CPU's best extension hidden and shown, and write its report. Takes minutes."""
+        options = build_run_options("etprof mcp: run", force=force, resume=resume)
         schedule = build_profile_schedule(blocks, max_blocks, budget)
         return answers.run(
-            workspace, model, _progress_to(context), schedule=schedule, output_root=output_root, force=force
-        )
+            workspace, model, _progress_to(context), device=device, schedule=schedule, output_root=output_root,
+            options=options, threads=parse_threads(threads),
+        )  # fmt: skip
 
     return [export, run]
 

@@ -5,10 +5,12 @@ Rows carry their label above their bar, inside the drawing, so that a chart read
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from etprof.core.report import Comparison, Report, VariantReport
+from etprof.core.scaling import Scaling, ScalingCurve
 from etprof.core.units import format_ms, format_percent
-from etprof.reports.plots import Bar, Drawing, Median, Point, Row, Title, draw_bars, draw_points
+from etprof.reports.plots import Bar, Drawing, Line, Mark, Median, Point, Row, Title, draw_bars, draw_lines, draw_points
 from etprof.reports.sentences import format_change_ms, timing_mode
 
 WIDE, NARROW = 760, 330
@@ -37,12 +39,36 @@ def list_charts(report: Report) -> tuple[ChartFile, ...]:
     for number, comparison in enumerate(c for c in report.comparisons if c.categories):
         found += _comparison_charts(report, comparison, f"_{number + 1}" if number else "")
     if not report.comparisons:
-        traced = [variant for variant in report.variants if variant.categories]
+        traced = [variant for variant in report.measured if variant.categories]
         if traced:
             found.append(
                 ChartFile("categories", "Time per category in each variant.", lambda w: draw_categories(traced, w))
             )
+    if report.scaling:
+        found += _scaling_charts(report.scaling)
     return tuple(found)
+
+
+def _scaling_charts(scaling: Scaling) -> list[ChartFile]:
+    """The captions give the values, for readers who do not see the lines."""
+    values = "; ".join(_list_values(c, c.experiment, [point.latency_ms for point in c.points]) for c in scaling.curves)
+    charts = [ChartFile("threads", f"Latency by thread count. {values}.", lambda w: draw_thread_curves(scaling, w))]
+    traced = [curve for curve in scaling.curves if curve.parts]
+    return charts + [
+        ChartFile(
+            f"threads_parts{f'_{number}' if number > 1 else ''}",
+            f"Time of each part by thread count, {curve.experiment}. "
+            + "; ".join(_list_values(curve, part.name, part.times_ms) for part in curve.parts)
+            + ".",
+            partial(draw_part_curves, curve),
+        )
+        for number, curve in enumerate(traced, start=1)
+    ]
+
+
+def _list_values(curve: ScalingCurve, name: str, times_ms: Sequence[float]) -> str:
+    values = zip(curve.points, times_ms, strict=True)
+    return f"{name}: " + ", ".join(f"{format_ms(time)} at {point.threads}" for point, time in values)
 
 
 def _comparison_charts(report: Report, comparison: Comparison, suffix: str) -> list[ChartFile]:
@@ -132,6 +158,27 @@ def draw_categories(variants: Sequence[VariantReport], width: int) -> Drawing:
     subtitle = f"ms and percent per inference, {_traced(variants)}."
     title = Title("Where the time goes", subtitle)
     return draw_bars(bars, labels, width=width, title=title, unit=None)
+
+
+def draw_thread_curves(scaling: Scaling, width: int) -> Drawing:
+    lines = []
+    for curve in scaling.curves:
+        ends = [(p, p.latency.low if p.latency else p.latency_ms, p.latency.high if p.latency else p.latency_ms)
+                for p in curve.points]  # fmt: skip
+        lines.append(Line(curve.experiment, tuple(Mark(p.threads, p.latency_ms, low, high) for p, low, high in ends)))
+    title = Title("Latency in ms by thread count", "A bar is a 95 % interval; lower is faster.")
+    return draw_lines(lines, width=width, title=title, across="threads")
+
+
+def draw_part_curves(curve: ScalingCurve, width: int) -> Drawing:
+    """What does not shrink from count to count is what stops scaling."""
+    counts = [point.threads for point in curve.points]
+    lines = [
+        Line(part.name, tuple(Mark(n, time, time, time) for n, time in zip(counts, part.times_ms, strict=True)))
+        for part in curve.parts
+    ]
+    title = Title("Where the time goes by thread count", f"ms per traced inference, {curve.experiment}.")
+    return draw_lines(lines, width=width, title=title, across="threads")
 
 
 def draw_category_waterfall(comparison: Comparison, variants: Sequence[VariantReport], width: int) -> Drawing:

@@ -8,7 +8,7 @@ from etprof.reports import sentences
 from etprof.reports.markdown import build_environment, tidy
 
 _VERDICTS = {
-    Outcome.PASS: "No variant is slower than the tolerance allows, and all outputs agree.",
+    Outcome.PASS: "No variant is slower than the tolerance allows, and all outputs that were compared agree.",
     Outcome.FAIL: "This run is worse than the known-good one.",
     Outcome.INCONCLUSIVE: "Nothing is shown to be worse, but not everything is shown to be as good.",
 }

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from etprof.core.report import Comparison, Report, VariantReport
+from etprof.core.units import format_count
 from etprof.reports import html, sentences
 from etprof.reports import json as report_json
 from etprof.reports.charts import draw_categories
@@ -53,7 +54,7 @@ class CombinedReport:
 def render_html(page: CombinedReport) -> str:
     environment = html.build_environment()
     variants = page.traced_variants
-    caption = f"Time per category of {len(variants)} variants."
+    caption = f"Time per category of {format_count(len(variants), 'variant')}."
     figure = html.draw_figure(lambda width: draw_categories(variants, width), caption) if variants else Markup("")
     return environment.from_string(_read("combined.html.j2")).render(
         page=page, say=sentences, css=Markup(html.read_template("report.css")), figure=figure
@@ -80,7 +81,7 @@ PAGES: dict[str, Callable[[CombinedReport], str]] = {
 
 def _entries(label: str, report: Report) -> list[Entry]:
     compared = [Entry(label, report, c, (report.of(c.baseline), report.of(c.candidate))) for c in report.comparisons]
-    return compared or [Entry(label, report, None, (variant,)) for variant in report.variants]
+    return compared or [Entry(label, report, None, (variant,)) for variant in report.measured]
 
 
 def _read(name: str) -> str:

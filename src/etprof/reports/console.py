@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable, Iterator
 
+from etprof.core.findings import group_findings
 from etprof.core.report import Comparison, Report, VariantReport
+from etprof.core.scaling import Scaling
 from etprof.core.units import format_ms, format_percent, format_ratio
-from etprof.reports import sentences
+from etprof.reports import sentences, thread_tables
+from etprof.reports.rollup_tables import RollupTable, as_text_table, build_change_table, build_table
 from etprof.reports.text_table import Column, TextTable, render_table, wrap
 
 # What a pipe and most terminals have.
 _WIDTH = 80
 _STEPS = 3
+_KINDS = 8
 _MORE = "a wider terminal shows all"
 
 
@@ -25,13 +29,17 @@ def _parts(report: Report, width: int | None) -> Iterator[str]:
         yield _paragraph([sentences.EMULATED], width)
     yield _latencies(report, width)
     if not report.comparisons:
-        yield from (render_table(_variant_table(each), width) for each in report.variants if each.categories)
+        yield from (render_table(_variant_table(each), width) for each in report.measured if each.categories)
         yield _paragraph([sentences.NO_PAIR], width)
     for comparison in report.comparisons:
         yield from _comparison_parts(comparison, width)
+    if report.scaling:
+        yield from _scaling_parts(report.scaling, width)
+    yield from (render_table(as_text_table(table), width) for table in list_rollups(report, "kind", _KINDS))
     yield _paragraph((f"{v.label}: {v.evidence.verdict}" for v in report.variants if v.evidence), width)
     yield _paragraph(_next_steps(report), width)
-    yield _paragraph((f"finding: {finding.message} {finding.advice}" for finding in report.findings), width)
+    groups = group_findings(report.findings)
+    yield _paragraph((f"finding: {sentences.finding_sentence(group)}" for group in groups), width)
 
 
 def _latencies(report: Report, width: int | None) -> str:
@@ -46,7 +54,7 @@ def _latencies(report: Report, width: int | None) -> str:
         Column("iterations", [f"{latency.samples} in {latency.blocks}" for _, latency in timed], 2, right=True),
     ]
     title = f"Latency ({sentences.timing_mode(report.variants)} iterations in blocks)"
-    missing = [v for v in report.variants if v.latency is None]
+    missing = [v for v in report.measured if v.latency is None]
     table = render_table(TextTable(title, columns, more=_MORE), width) if timed else ""
     return table + _paragraph((f"{v.label}: {sentences.missing_latency(v, report)}" for v in missing), width)
 
@@ -62,7 +70,27 @@ def _comparison_parts(comparison: Comparison, width: int | None) -> Iterator[str
     yield _paragraph(said, width)
 
 
+def _scaling_parts(scaling: Scaling, width: int | None) -> Iterator[str]:
+    yield from (render_table(thread_tables.as_text_table(t), width) for t in thread_tables.build_thread_tables(scaling))
+    yield _paragraph(thread_tables.list_all(scaling), width)
+
+
+def list_rollups(report: Report, by: str, most: int | None) -> Iterator[RollupTable]:
+    """Operators in groups, a table for each comparison, or for each variant where nothing is compared."""
+    compared = [comparison for comparison in report.comparisons if by in comparison.rollups]
+    for comparison in compared:
+        names = dict(zip(("baseline", "candidate"), comparison.names, strict=True))
+        title = ", ".join(f"{side}: {name}" for side, name in names.items())
+        title = comparison.title if len(compared) > 1 else title
+        yield build_change_table(title, by, comparison.rollups[by], ("baseline", "candidate"), most)
+    for variant in () if compared else report.measured:
+        if by in variant.rollups:
+            yield build_table(variant.label, by, variant.rollups[by], most)
+
+
 def _next_steps(report: Report) -> Iterator[str]:
+    if not report.next_steps and any(variant.operators for variant in report.to_improve):
+        yield sentences.no_steps_sentence(report)
     several = len({step.variant for step in report.next_steps}) > 1
     for number, step in enumerate(report.next_steps[:_STEPS], start=1):
         of_variant = f" ({step.variant.label})" if several else ""

@@ -1,10 +1,14 @@
-"""The report as one CSV table: a row for each inference, category and operator of each variant."""
+"""The report as one CSV table: a row for each inference, category, operator and group of operators of each variant.
+
+Runs at several thread counts have a row for each of those too.
+"""
 
 import csv
 import io
 from collections.abc import Iterator
 
-from etprof.core.records import list_categories, list_latencies, list_operators
+from etprof.core.csv_cells import guard_cell
+from etprof.core.records import list_categories, list_latencies, list_operators, list_rollups, list_scaling
 from etprof.core.report import Report, VariantReport
 from etprof.reports import sentences
 
@@ -23,17 +27,34 @@ COLUMNS = (
     "mean_ms",
     "median_ms",
     "share",
+    "kind",
+    "input_shape",
+    "weight_shape",
+    "output_shape",
+    "macs",
+    "minimal_bytes",
+    "gmac_per_s",
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+    "efficiency",
 )
 
 
 def render(report: Report) -> str:
-    """Level `latency` is the untraced inference; those of `category`, and of `operator` with overheads, are traced."""
+    """Level `latency` is the untraced inference; those of `category`, and of `operator` with overheads, are traced.
+
+    `by kind`, `by module` and `by shape` are the operators again, in groups: `count` operators in each. `threads` is
+    one of several thread counts, against the fewest; its name is what the step to it does.
+    """
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for variant in report.variants:
         for row in _rows(variant, report):
             writer.writerow({column: _cell(value) for column, value in row.items()})
+    for point in list_scaling(report.scaling) if report.scaling else ():
+        writer.writerow({**point._asdict(), "level": "threads", "name": point.step, "mean_ms": point.latency_ms})
     return text.getvalue()
 
 
@@ -47,14 +68,11 @@ def _rows(variant: VariantReport, report: Report) -> Iterator[dict[str, object]]
         yield {**category._asdict(), "level": "category", "category": category.name}
     for operator in list_operators(variant):
         yield {**operator._asdict(), "level": "operator"}
+    for rollup in list_rollups(variant):
+        yield {**rollup._asdict(), "level": f"by {rollup.by}", "count": rollup.operators}
 
 
 def _cell(value: object) -> object:
     if isinstance(value, bool):
         return str(value).lower()
-    return _plain(value) if isinstance(value, str) else value
-
-
-def _plain(text: str) -> str:
-    """A spreadsheet runs a cell that begins like a formula; an apostrophe in front makes it text."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    return guard_cell(value)

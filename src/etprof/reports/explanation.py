@@ -4,18 +4,21 @@ from collections.abc import Iterator
 
 from etprof.core.categories import PARTS
 from etprof.core.errors import UnknownNameError
-from etprof.core.report import Comparison, Report, VariantReport, Verdict
+from etprof.core.estimates import Verdict
+from etprof.core.findings import group_findings
+from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.rows import OperatorRow
 from etprof.core.units import format_bytes, format_ms, format_percent, format_ratio
 from etprof.reports import sentences
+from etprof.reports.thread_tables import list_all
 
-VERDICT, NEXT_STEPS = "verdict", "next steps"
+VERDICT, NEXT_STEPS, THREADS = "verdict", "next steps", "threads"
 _MOST_OPERATORS = 5
 
 _VERDICTS = {
     Verdict.FASTER: "The whole interval lies above 1, and the gain exceeds the noise floor.",
     Verdict.SLOWER: "The whole interval lies below 1, and the loss exceeds the noise floor.",
-    Verdict.NO_DIFFERENCE: "Any difference is no larger than the noise floor.",
+    Verdict.NO_DIFFERENCE: "The whole interval lies within the equivalence bound: any difference is smaller.",
     Verdict.INCONCLUSIVE: "The data shows neither a difference nor the absence of one.",
 }
 _CATEGORIES = {part.name: part.meaning for part in PARTS}
@@ -29,7 +32,7 @@ def list_subjects(report: Report) -> list[str]:
         if any(row.name == name for variant in report.variants for row in variant.categories)
     ]
     kinds = dict.fromkeys(finding.kind for finding in report.findings)
-    return [VERDICT, NEXT_STEPS, *known, *kinds]
+    return [VERDICT, NEXT_STEPS, *([THREADS] if report.scaling else []), *known, *kinds]
 
 
 def render(report: Report, subject: str) -> str:
@@ -40,10 +43,13 @@ def render(report: Report, subject: str) -> str:
         lines = list(_explain_verdict(report))
     elif topic == NEXT_STEPS:
         lines = list(_explain_next_steps(report))
+    elif topic == THREADS and report.scaling:
+        lines = list_all(report.scaling)
     elif topic in _CATEGORIES:
         lines = list(_explain_category(report, topic))
     elif topic:
-        lines = [f"{f.kind}: {f.message} {f.advice}".rstrip() for f in report.findings if f.kind == topic]
+        groups = group_findings(finding for finding in report.findings if finding.kind == topic)
+        lines = [f"{group.kind}: {sentences.finding_sentence(group)}" for group in groups]
     else:
         lines = list(_explain_operators(report, wanted)) if wanted else []
     if not lines:
@@ -71,7 +77,7 @@ def _explain_verdict(report: Report) -> Iterator[str]:
 
 def _explain_next_steps(report: Report) -> Iterator[str]:
     if not report.next_steps:
-        yield "No next steps: no trace shows where the time goes."
+        yield sentences.no_steps_sentence(report)
     for number, step in enumerate(report.next_steps, start=1):
         gain = sentences.gain_sentence(step)
         yield f"{number}. {step.title} ({step.variant.label}): {gain}. {step.reason} {step.advice}"
@@ -79,7 +85,7 @@ def _explain_next_steps(report: Report) -> Iterator[str]:
 
 def _explain_category(report: Report, name: str) -> Iterator[str]:
     yield f"{name}: {_CATEGORIES[name]}"
-    for variant in report.variants:
+    for variant in report.measured:
         for row in variant.categories:
             if row.name == name:
                 time = f"{format_ms(row.mean_ms)} ({format_percent(row.share)})"

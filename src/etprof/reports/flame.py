@@ -12,7 +12,9 @@ _SMALLEST = 0.5
 _INK = "#1f2328"
 _PLAIN = "#d0d7de"
 _COLOURS = {
-    "SME": "#f7b267", "AMX": "#f7b267", "SVE": "#f4d58d", "AVX-512": "#f4d58d", "NEON": "#9ad1d4", "AVX2": "#9ad1d4",
+    "SME": "#f7b267", "AMX": "#f7b267", "SVE": "#f4d58d", "AVX-512": "#f4d58d", "NEON": "#9ad1d4", "AVX2": "#84c5a5",
+    "AVX": "#9ad1d4",
+    "I8MM": "#84c5a5", "DotProd": "#a7d7a9", "BF16": "#c5e0a0", "FP16": "#d9e8b0",
     "SSE": "#b8c0ff", "scalar": "#e2e2e2", "unknown": "#ffffff",
 }  # fmt: skip
 

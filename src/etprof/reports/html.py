@@ -11,13 +11,17 @@ from importlib import resources
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
+from etprof.core.findings import group_findings
 from etprof.core.report import Report
-from etprof.core.units import format_bytes, format_ms, format_percent, format_ratio
-from etprof.reports import charts, json, sentences
+from etprof.core.units import format_bytes, format_count, format_ms, format_percent, format_ratio
+from etprof.reports import charts, json, sentences, thread_tables
 from etprof.reports.flame import render_flame
 from etprof.reports.operator_tables import build_operator_tables
 from etprof.reports.palette import category_colour
 from etprof.reports.plots import Drawing
+from etprof.reports.rollup_tables import build_rollup_tables
+
+_TOP_GROUPS = 40
 
 
 def render(report: Report) -> str:
@@ -28,10 +32,12 @@ def render(report: Report) -> str:
         .render(
             report=report,
             say=sentences,
+            threads=thread_tables,
             colour=_colour,
             chart=partial(_draw, charts.list_charts(report)),
             flame=lambda evidence: Markup(render_flame(evidence)),
             tables=build_operator_tables(report),
+            rollups=build_rollup_tables(report, _TOP_GROUPS),
             css=Markup(read_template("report.css")),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -43,7 +49,14 @@ def render(report: Report) -> str:
 def build_environment() -> Environment:
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=True)
     environment.filters.update(
-        ms=format_ms, percent=format_percent, ratio=format_ratio, bytes=format_bytes, code=_mark_code
+        ms=format_ms,
+        percent=format_percent,
+        ratio=format_ratio,
+        bytes=format_bytes,
+        code=_mark_code,
+        breakable=_mark_breaks,
+        plural=format_count,
+        grouped=group_findings,
     )
     return environment
 
@@ -60,6 +73,11 @@ def _pack(report: Report) -> str:
 def _mark_code(text: str) -> Markup:
     """What stands between backticks in a sentence, set as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _mark_breaks(name: str) -> Markup:
+    """A name that may continue on the next line after each of its parts."""
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(name))))
 
 
 def _colour(category: str) -> str:

@@ -10,8 +10,10 @@ from etprof.core.report import Report
 
 # 1: the first.
 # 2: arms are called variants; a comparison and a next step name variants; cancelling transposes are given in full.
-SCHEMA_VERSION = 2
-
+# 3: what a next step saves is an estimate where `is_bound` is false; the verdict is `no difference`, within a bound.
+SCHEMA_VERSION = 3
+# Left to the trace format: they are no results.
+_PICTURES = {"tracks", "run_line"}
 # Lists of numbers, which an indented file would give a line each. No text can look so: its line breaks are escaped.
 _NUMBERS = re.compile(r"\[\n\s+(-?[\d.eE+-]+(?:,\n\s+-?[\d.eE+-]+)*)\n\s+\]")
 
@@ -27,17 +29,18 @@ def render_compact(report: Report) -> str:
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of what `render` writes."""
     schema = _adapter().json_schema(mode="serialization")
-    del schema["properties"]["tracks"]
-    for unused in ("Track", "Slice"):
+    for unused in _PICTURES:
+        del schema["properties"][unused]
+    for unused in ("Track", "Slice", "RunLine", "Counter"):
         del schema["$defs"][unused]
     schema["properties"] = {"schema_version": {"const": SCHEMA_VERSION}, **schema["properties"]}
-    schema["required"] = ["schema_version", *(name for name in schema["required"] if name != "tracks")]
+    schema["required"] = ["schema_version", *(name for name in schema["required"] if name not in _PICTURES)]
     return schema
 
 
 def _dump(report: Report, indent: int | None) -> str:
-    """What is not a number becomes null. The tracks are left to the trace format: they are a picture, not results."""
-    body = _adapter().dump_json(report, indent=indent, exclude={"tracks"}).decode()
+    """What is not a number becomes null."""
+    body = _adapter().dump_json(report, indent=indent, exclude=_PICTURES).decode()
     opening, rest = body[0], body[1:]
     if indent is None:
         return f'{opening}"schema_version":{SCHEMA_VERSION},{rest}'

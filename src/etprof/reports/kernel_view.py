@@ -4,7 +4,9 @@ import csv
 import io
 from collections.abc import Sequence
 
+from etprof.core.csv_cells import guard_cell
 from etprof.core.samples import REGISTERED, KernelLine
+from etprof.reports.markdown import escape_text as cell
 
 # What a view's row offers to these formats: operator, category, changed, and the kernels of each variant.
 ViewLine = tuple[str, str, bool, tuple[KernelLine, ...], tuple[KernelLine, ...]]
@@ -26,7 +28,7 @@ def render_markdown(level: str, lines: Sequence[ViewLine]) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     text += [
-        f"| {_cell(operator)} | {_cell(category)} | {_kernels(on)} | {_kernels(off)} | {'yes' if changed else ''} |"
+        f"| {cell(operator)} | {cell(category)} | {_kernels(on)} | {_kernels(off)} | {'yes' if changed else ''} |"
         for operator, category, changed, on, off in lines
     ]
     return "\n".join(text) + "\n"
@@ -38,7 +40,8 @@ def render_csv(level: str, lines: Sequence[ViewLine]) -> str:
     writer.writerow(COLUMNS)
     for operator, category, changed, on, off in lines:
         sides = [part for side in (on, off) for part in (_classes(side), " ".join(line.kernel for line in side))]
-        writer.writerow([operator, category, *sides, "yes" if changed else "no", level])
+        cells = [operator, category, *sides, "yes" if changed else "no", level]
+        writer.writerow(map(guard_cell, cells))
     return text.getvalue()
 
 
@@ -49,11 +52,7 @@ def _classes(lines: Sequence[KernelLine]) -> str:
 def _kernels(lines: Sequence[KernelLine]) -> str:
     named = [line for line in lines if line.kernel]
     shown = [
-        f"{_cell(line.kernel)} ({_cell(line.instruction_class)}{f', {line.samples}' if line.samples else ''})"
+        f"{cell(line.kernel)} ({cell(line.instruction_class)}{f', {line.samples}' if line.samples else ''})"
         for line in named[:3]
     ]
     return "<br>".join(shown) + (f"<br>and {len(named) - 3} more" if len(named) > 3 else "") or "not sampled"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

@@ -6,17 +6,18 @@ from importlib import resources
 
 from jinja2 import Environment, StrictUndefined
 
+from etprof.core.findings import group_findings
+from etprof.core.layout import CHART_FOLDER
 from etprof.core.report import Report
-from etprof.core.units import format_bytes, format_ms, format_percent, format_ratio
-from etprof.reports import charts, sentences
+from etprof.core.units import format_bytes, format_count, format_ms, format_percent, format_ratio
+from etprof.reports import charts, sentences, thread_tables
 from etprof.reports.operator_tables import build_operator_tables
+from etprof.reports.rollup_tables import build_rollup_tables
 
-# Where the charts lie, seen from the Markdown file.
-CHART_FOLDER = "charts"
 _TOP_OPERATORS = 15
 
 
-def render(report: Report) -> str:
+def render(report: Report, *, with_charts: bool = True) -> str:
     template = (resources.files("etprof.reports") / "templates" / "report.md.j2").read_text(encoding="utf-8")
     text = (
         build_environment()
@@ -24,9 +25,11 @@ def render(report: Report) -> str:
         .render(
             report=report,
             say=sentences,
+            threads=thread_tables,
             top=_TOP_OPERATORS,
             tables=build_operator_tables(report, most_each=_TOP_OPERATORS),
-            chart=partial(_link, charts.list_charts(report)),
+            rollups=build_rollup_tables(report, _TOP_OPERATORS),
+            chart=partial(_link, charts.list_charts(report) if with_charts else ()),
         )
     )
     return tidy(text)
@@ -40,7 +43,13 @@ def render_files(report: Report) -> dict[str, bytes]:
 def build_environment() -> Environment:
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     environment.filters.update(
-        ms=format_ms, percent=format_percent, ratio=format_ratio, bytes=format_bytes, cell=escape_text
+        ms=format_ms,
+        percent=format_percent,
+        ratio=format_ratio,
+        bytes=format_bytes,
+        cell=escape_text,
+        plural=format_count,
+        grouped=group_findings,
     )
     return environment
 

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from etprof.core.operators import OperatorId
 from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.rows import OperatorRow
-from etprof.core.units import format_ms, format_percent, format_ratio
+from etprof.core.units import format_macs, format_ms, format_percent, format_rate, format_ratio
+from etprof.core.work import Work, rate_gmac_per_s
 from etprof.reports.sentences import format_change_ms
 
 # Rows of all tables of a page together; with more than this it would be megabytes of text that nobody reads.
 MAX_LINES = 2000
+_WORK_COLUMNS = ("MACs", "GMAC/s")
+_PORTABLE = "portable"
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """`rows` are the number of a variant and the identity of its operator, for each variant that has it."""
+    """`rows` are the number of a variant and the identity of its operator, for each variant that has it.
 
+    `module` may say what an inserted operator stands before or after; it and `shapes` are empty where unknown.
+    """
+
+    identity: OperatorId
     name: str
+    module: str
+    kind: str
+    shapes: str
     category: str
     where: str
     classes: tuple[str, ...]
@@ -42,6 +52,14 @@ class OperatorTable:
     left_out: int
 
     @property
+    def has_modules(self) -> bool:
+        return any(line.module or line.shapes for line in self.lines)
+
+    @property
+    def has_portable(self) -> bool:
+        return any(line.where == _PORTABLE for line in self.lines)
+
+    @property
     def categories(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(line.category for line in self.lines))
 
@@ -53,7 +71,7 @@ class OperatorTable:
 def build_operator_tables(report: Report, most_each: int = MAX_LINES) -> tuple[OperatorTable, ...]:
     """The slowest operators first; what does not fit is counted in `left_out`."""
     compared = [c for c in report.comparisons if c.operators]
-    single = [] if compared else [variant for variant in report.variants if variant.operators]
+    single = [] if compared else [variant for variant in report.measured if variant.operators]
     each = min(most_each, MAX_LINES // max(len(compared) + len(single), 1))
     tables = [_compared_table(report, comparison, each) for comparison in compared]
     return (*tables, *(_single_table(report, variant, each) for variant in single))
@@ -64,6 +82,8 @@ def _compared_table(report: Report, comparison: Comparison, most: int) -> Operat
     before, after = numbers[comparison.baseline], numbers[comparison.candidate]
     rows_before, rows_after = (_by_identity(report.variants[i]) for i in (before, after))
     ranked = sorted(comparison.operators, key=lambda c: -(c.candidate_ms or 0.0))
+    places = _places(report.variants[before]) | _places(report.variants[after])
+    has_work = any(change.work for change in comparison.operators)
     lines = []
     for change in ranked[:most]:
         found = [
@@ -74,7 +94,11 @@ def _compared_table(report: Report, comparison: Comparison, most: int) -> Operat
         share = found[1][1].share if found[1][1] else 0.0
         lines.append(
             Line(
+                identity=change.identity,
                 name=change.name,
+                module=change.module_path or places.get(change.identity, ""),
+                kind=change.kind,
+                shapes=change.work.shapes if change.work else "",
                 category=change.category,
                 where=_where(change.delegated),
                 classes=_classes([row for _, row in own]),
@@ -85,30 +109,54 @@ def _compared_table(report: Report, comparison: Comparison, most: int) -> Operat
                     Cell(format_percent(share), share),
                     Cell(format_change_ms(-change.gain_ms), -change.gain_ms),
                     Cell(format_ratio(change.speedup), change.speedup) if change.speedup else Cell("n/a", 0.0),
+                    *(_work_cells(change.work, change.candidate_ms) if has_work else ()),
                 ),
                 rows=tuple((number, row.identity) for number, row in own),
             )
         )
-    columns = (*comparison.names, "share", "change", "speed-up")
+    columns = (*comparison.names, "share", "change", "speed-up", *(_WORK_COLUMNS if has_work else ()))
     heading = comparison.title
     return OperatorTable(heading, columns, tuple(lines), len(comparison.operators) - len(lines))
 
 
 def _single_table(report: Report, variant: VariantReport, most: int) -> OperatorTable:
     number = report.variants.index(variant)
+    places = _places(variant)
+    has_work = any(row.work for row in variant.operators)
     lines = tuple(
         Line(
+            identity=row.identity,
             name=row.name,
+            module=row.module_path or places.get(row.identity, ""),
+            kind=row.kind,
+            shapes=row.work.shapes if row.work else "",
             category=row.category,
             where=_where(row.delegated),
             classes=_classes([row]),
             note="",
-            cells=(_time(row.mean_ms), _time(row.median_ms), Cell(format_percent(row.share), row.share)),
+            cells=(
+                _time(row.mean_ms),
+                _time(row.median_ms),
+                Cell(format_percent(row.share), row.share),
+                *(_work_cells(row.work, row.mean_ms) if has_work else ()),
+            ),
             rows=((number, row.identity),),
         )
         for row in variant.operators[:most]
     )
-    return OperatorTable(variant.label, ("mean", "median", "share"), lines, len(variant.operators) - len(lines))
+    columns = ("mean", "median", "share", *(_WORK_COLUMNS if has_work else ()))
+    return OperatorTable(variant.label, columns, lines, len(variant.operators) - len(lines))
+
+
+def _places(variant: VariantReport) -> dict[OperatorId, str]:
+    """Next to which module a layout change stands that belongs to none."""
+    return {change.identity: change.module_path for change in variant.layout_changes}
+
+
+def _work_cells(work: Work | None, time_ms: float | None) -> tuple[Cell, Cell]:
+    macs = work.macs if work else 0
+    rate = rate_gmac_per_s(macs, time_ms)
+    return Cell(format_macs(macs), macs or 0), Cell(format_rate(rate), rate or 0.0)
 
 
 def _by_identity(variant: VariantReport) -> dict[OperatorId, OperatorRow]:
@@ -124,4 +172,4 @@ def _time(value_ms: float | None) -> Cell:
 
 
 def _where(delegated: bool) -> str:
-    return "delegated" if delegated else "portable"
+    return "delegated" if delegated else _PORTABLE

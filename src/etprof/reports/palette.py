@@ -11,6 +11,10 @@ PAPER = "#ffffff"
 MARK = "#d55e00"
 
 
+# The lines of one plot: a colour and a pattern of dashes each, so that they differ without colour too.
+LINES = (("#0072b2", ""), ("#d55e00", "7 4"), ("#009e73", "2 3"), ("#cc79a7", "9 3 2 3"))
+
+
 class Colour(NamedTuple):
     fill: str
     text: str

@@ -3,9 +3,11 @@
 import json
 from dataclasses import asdict
 
+from etprof.core.findings import group_findings
 from etprof.core.report import Report
 from etprof.core.units import format_ms, format_percent
-from etprof.reports.sentences import verdict_sentence
+from etprof.reports.markdown import escape_text
+from etprof.reports.sentences import finding_sentence, finding_title, verdict_sentence
 
 # 1: the first. 2: arms are called variants, and a comparison names a variant on each side.
 SCHEMA_VERSION = 2
@@ -44,16 +46,20 @@ def render_json(report: Report, stop_reason: str) -> str:
 
 
 def render_markdown(report: Report, stop_reason: str) -> str:
-    lines = [f"# Pipeline summary: `{report.model}`", ""]
-    lines += [f"- {verdict_sentence(comparison)}" for comparison in report.comparisons]
-    lines += [f"- Stopped: {stop_reason}.", "", "| Variant | Median | MAD | CV | Blocks | Iterations |"]
+    lines = [f"# Pipeline summary: {escape_text(report.model)}", ""]
+    lines += [f"- {escape_text(verdict_sentence(comparison))}" for comparison in report.comparisons]
+    lines += [f"- Stopped: {escape_text(stop_reason)}.", "", "| Variant | Median | MAD | CV | Blocks | Iterations |"]
     lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for variant in report.variants:
+    for variant in report.measured:
         if variant.latency is None:
-            lines.append(f"| {variant.label} | not timed | | | | |")
+            lines.append(f"| {escape_text(variant.label)} | not timed | | | | |")
             continue
         times = f"{format_ms(variant.latency.median_ms)} | {format_ms(variant.latency.mad_ms)}"
         counts = f"{variant.latency.blocks} | {variant.latency.samples}"
-        lines.append(f"| {variant.label} | {times} | {format_percent(variant.latency.cv)} | {counts} |")
-    lines += ["", *(f"- {f.kind}: {f.message} {f.advice}".rstrip() for f in report.findings)]
+        lines.append(f"| {escape_text(variant.label)} | {times} | {format_percent(variant.latency.cv)} | {counts} |")
+    groups = group_findings(report.findings)
+    lines += [
+        "",
+        *(f"- {escape_text(finding_title(group))}: {escape_text(finding_sentence(group))}" for group in groups),
+    ]
     return "\n".join(lines).rstrip() + "\n"

@@ -1,16 +1,16 @@
-"""The two kinds of plot that the charts are made of, drawn as SVG: points on bands, and bars on rows.
+"""The kinds of plot that the charts are made of, drawn as SVG: points on bands, bars on rows, and lines.
 
 Lines and text have the colour of the text around them (currentColor), so that a chart reads on light and dark pages.
 """
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from etprof.reports.palette import INK, MARK, PAPER, category_colour
+from etprof.reports.palette import INK, LINES, MARK, PAPER, category_colour
 from etprof.reports.plain_text import printable
 
 _ROW_HEIGHT = 36
@@ -20,6 +20,9 @@ _MARGIN = 6
 _FONT = "'Liberation Sans', Arial, Helvetica, sans-serif"
 _PIXELS_PER_LETTER = 6.4
 _LEGEND_ENTRY = 150
+_LINES_HEIGHT = 220
+_AXIS_WIDTH = 46
+_CAP = 4
 
 
 class Title(NamedTuple):
@@ -60,6 +63,20 @@ class Median(NamedTuple):
     end: float
 
 
+class Mark(NamedTuple):
+    """A value of a line, and the ends of its interval, which are the value where it has none."""
+
+    x: int
+    value: float
+    low: float
+    high: float
+
+
+class Line(NamedTuple):
+    name: str
+    marks: tuple[Mark, ...]
+
+
 @dataclass(frozen=True)
 class Drawing:
     """A picture of a given size, and the values it shows."""
@@ -69,6 +86,7 @@ class Drawing:
     body: str
     bars: tuple[Bar, ...] = ()
     points: tuple[Point, ...] = ()
+    lines: tuple[Line, ...] = ()
 
     def render(self, *, paper: bool = True) -> str:
         """The SVG; without `paper` it is meant for a page, whose background and colour of text it takes."""
@@ -151,6 +169,60 @@ def draw_points(
         _draw_axis(scale, bottom, "ms"),
     ]
     return Drawing(width, bottom + 42, "".join(parts), points=tuple(points))
+
+
+def draw_lines(lines: Sequence[Line], *, width: int, title: Title, across: str) -> Drawing:
+    """Values from zero on over counts, each twice the count one step further; a bar is the interval of its value."""
+    heights = _round_outwards(_Scale(0.0, max(mark.high for line in lines for mark in line.marks), _LINES_HEIGHT))
+    counts = sorted({mark.x for line in lines for mark in line.marks})
+    places = _Scale(math.log2(counts[0]), math.log2(counts[-1]), width - 2 * _AXIS_WIDTH)
+    head, top = _draw_title(title, width)
+    bottom = top + _LINES_HEIGHT
+
+    def x(count: int) -> float:
+        return _AXIS_WIDTH + places(math.log2(count))
+
+    def y(value: float) -> float:
+        return bottom - value / heights.high * _LINES_HEIGHT
+
+    parts = [head, _draw_heights(heights, y, width), _draw_counts({count: x(count) for count in counts}, bottom)]
+    parts.append(f'<text x="{width / 2:g}" y="{bottom + 32:g}" text-anchor="middle">{_safe(across)}</text>')
+    at = bottom + 50.0
+    for number, line in enumerate(lines):
+        colour, dashes = LINES[number % len(LINES)]
+        stroke = f'stroke="{colour}" stroke-width="2" fill="none"'
+        dashed = f'{stroke} stroke-dasharray="{dashes}"' if dashes else stroke
+        path = "L".join(f"{x(mark.x):.1f} {y(mark.value):.1f}" for mark in line.marks)
+        bars = "".join(_interval_path(x(mark.x), y(mark.low), y(mark.high)) for mark in line.marks)
+        dots = "".join(f'<circle cx="{x(m.x):.1f}" cy="{y(m.value):.1f}" r="3" fill="{colour}"/>' for m in line.marks)
+        parts.append(f'<path d="M{path}" {dashed}/><path d="{bars}" {stroke}/>{dots}')
+        parts.append(f'<path d="M{_MARGIN} {at - 4:g}h30" {dashed}/>')
+        room = int((width - _MARGIN - 40) / _PIXELS_PER_LETTER)
+        parts.append(f'<text x="{_MARGIN + 38}" y="{at:g}">{_safe(_shorten(line.name, room))}</text>')
+        at += 17
+    return Drawing(width, at, "".join(parts), lines=tuple(lines))
+
+
+def _interval_path(x: float, low: float, high: float) -> str:
+    left, right = x - _CAP, x + _CAP
+    return f"M{x:.1f} {low:.1f}V{high:.1f}M{left:.1f} {low:.1f}H{right:.1f}M{left:.1f} {high:.1f}H{right:.1f}"
+
+
+def _draw_heights(heights: _Scale, y: Callable[[float], float], width: int) -> str:
+    grid = "".join(f"M{_AXIS_WIDTH} {y(tick):.1f}H{width - _MARGIN}" for tick in heights.ticks)
+    labels = "".join(
+        f'<text x="{_AXIS_WIDTH - 6}" y="{y(tick) + 3.5:.1f}" font-size="10" text-anchor="end">'
+        f"{heights.label(tick)}</text>"
+        for tick in heights.ticks
+    )
+    return f'<path d="{grid}" stroke="currentColor" opacity="0.2"/>{labels}'
+
+
+def _draw_counts(places: Mapping[int, float], bottom: float) -> str:
+    return "".join(
+        f'<text x="{place:.1f}" y="{bottom + 16:g}" font-size="10" text-anchor="middle">{count}</text>'
+        for count, place in places.items()
+    )
 
 
 def _round_outwards(scale: _Scale) -> _Scale:

@@ -1,20 +1,14 @@
 """The sentences of a report, the same in every format."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from etprof.core.report import (
-    CategoryChange,
-    Comparison,
-    Interval,
-    KernelEvidence,
-    NextStep,
-    Report,
-    VariantReport,
-    Verdict,
-)
-from etprof.core.rows import KernelUse
-from etprof.core.units import NO_TIMES, NS_PER_MS, NS_PER_US, format_ms, format_percent, format_ratio
+from etprof.core.estimates import Interval, Verdict
+from etprof.core.findings import ABOUT_THE_MODEL, FindingGroup, FindingKind
+from etprof.core.report import CategoryChange, Comparison, KernelEvidence, NextStep, Report, VariantReport
+from etprof.core.rows import ApartRow, KernelUse
+from etprof.core.units import NO_TIMES, NS_PER_MS, NS_PER_US, format_count, format_ms, format_percent, format_ratio
 
 EMULATED = "This device is emulated: the kernels that run are real, the times are not meaningful and not shown."
 NO_PAIR = "Nothing is compared here: the plan names no pair."
@@ -25,11 +19,12 @@ NO_KERNELS = (
 )
 NO_GRAPH = (
     "Modules, shapes and bytes are unknown: there is no graph.json beside the model. "
-    "Export it with `etprof export MODEL --save-graph` and run it again."
+    "Export it with `etprof export MODEL` and run it again."
 )
 NO_DOUBT = "None: nothing in the data casts doubt on the numbers."
 
 _MICROSECOND_MS = NS_PER_US / NS_PER_MS
+_MOST_MESSAGES = 6
 
 
 def verdict_sentence(comparison: Comparison) -> str:
@@ -85,8 +80,15 @@ def sampling_sentence(evidence: KernelEvidence) -> str:
     return (
         f"Active samples: {evidence.samples} ({evidence.outside} outside of any operator); waiting: "
         f"{evidence.waiting}; dropped: {evidence.dropped}; threads: {evidence.sampled_threads}. "
-        f"{evidence.extension} was {'shown to' if evidence.shown else 'hidden from'} the kernels."
+        f"{shown_phrase(evidence)}."
     )
+
+
+def shown_phrase(evidence: KernelEvidence) -> str:
+    """Whether the kernels could use the extension, without a full stop."""
+    if evidence.shown is None:
+        return f"Whether {evidence.extension} was shown is not known"
+    return f"{evidence.extension} was {'shown to' if evidence.shown else 'hidden from'} the kernels"
 
 
 def kernels_text(kernels: Sequence[KernelUse]) -> str:
@@ -119,17 +121,47 @@ def speedup_text(comparison: Comparison) -> str:
 
 def trust_sentence(report: Report) -> str:
     """Whether there is reason to doubt the numbers, in one sentence."""
-    if not report.findings:
-        return "Nothing in the data casts doubt on the numbers."
-    kinds = list(dict.fromkeys(finding.kind for finding in report.findings))
-    count = len(report.findings)
-    return f"{count} finding{'s' if count != 1 else ''} to read before trusting the numbers: {', '.join(kinds)}."
+    doubts = [finding.kind for finding in report.findings if finding.kind not in ABOUT_THE_MODEL]
+    others = [finding.kind for finding in report.findings if finding.kind in ABOUT_THE_MODEL]
+    about = f" {format_count(len(others), 'finding')} about the model: {_kinds(others)}." if others else ""
+    if not doubts:
+        return f"Nothing in the data casts doubt on the numbers.{about}"
+    return f"{format_count(len(doubts), 'finding')} to read before trusting the numbers: {_kinds(doubts)}.{about}"
+
+
+def finding_sentence(group: FindingGroup) -> str:
+    """What was seen and, once for all of it, what to do."""
+    return " ".join(filter(None, (messages_text(group), group.advice)))
+
+
+def messages_text(group: FindingGroup) -> str:
+    """Messages of one sentence each become one sentence."""
+    shown = list(group.messages[:_MOST_MESSAGES])
+    rest = len(group.messages) - len(shown)
+    if any(mark in message for message in shown for mark in (". ", ";", "\n")):
+        return " ".join([*shown, *([f"And {rest} more."] if rest else [])])
+    return "; ".join([*(message.removesuffix(".") for message in shown), *([f"and {rest} more"] if rest else [])]) + "."
+
+
+def finding_title(group: FindingGroup) -> str:
+    """The kind, and how many there are where there are several."""
+    return f"{group.kind} ({len(group.messages)})" if len(group.messages) > 1 else str(group.kind)
+
+
+def no_steps_sentence(report: Report) -> str:
+    """Why there is no next step."""
+    if not report.times_are_real:
+        return "No next steps: an emulated device gives no times."
+    if any(variant.operators for variant in report.to_improve):
+        return "No next steps: none of the possible savings exceeds the noise of the measurement."
+    return "No next steps: no trace shows where the time goes."
 
 
 def gain_sentence(step: NextStep) -> str:
-    """The bound as time, as a share, and as what the whole inference would gain (Amdahl's law)."""
+    """The saving as time, as a share, and as what the whole inference would gain (Amdahl's law)."""
     overall = f", {format_ratio(1 / (1 - step.share))} overall" if step.share < 1 else ""
-    return f"at most {format_ms(step.saves_ms)} ({format_percent(step.share)}){overall}"
+    amount = "at most" if step.is_bound else "an estimated"
+    return f"{amount} {format_ms(step.saves_ms)} ({format_percent(step.share)}){overall}"
 
 
 def layout_sentence(variant: VariantReport) -> str:
@@ -139,7 +171,9 @@ def layout_sentence(variant: VariantReport) -> str:
         return ""
     transposes = [row for row in rows if row.kind == "transpose"]
     hotspot = max(rows, key=lambda row: row.mean_ms)
-    where = f" in {hotspot.module_path}" if hotspot.module_path else ""
+    # An operator without a module of its own is placed before or after that of a neighbour.
+    is_beside = hotspot.module_path.startswith(("before ", "after "))
+    where = f" {'' if is_beside else 'in '}{hotspot.module_path}" if hotspot.module_path else ""
     return (
         f"{variant.label}: data movement takes {format_ms(sum(row.mean_ms for row in rows))} "
         f"({format_percent(sum(row.share for row in rows))}) of each inference; operators: {len(rows)}. "
@@ -161,7 +195,8 @@ def rest_sentence(variant: VariantReport, shown: int) -> str:
     """What a table of layout changes leaves out; empty if nothing."""
     rest = len(variant.layout_changes) - shown
     brief = len(variant.layout_changes) - len(measurable(variant).layout_changes)
-    return f"{rest} more are not shown, {brief} of them shorter than a microsecond." if rest else ""
+    verb = "is" if rest == 1 else "are"
+    return f"{rest} more {verb} not shown; shorter than a microsecond: {brief}." if rest else ""
 
 
 def has_modules(report: Report) -> bool:
@@ -173,7 +208,7 @@ def portable_sentence(variant: VariantReport) -> str:
     if not rows:
         return f"{variant.label}: every operator is delegated."
     return (
-        f"{variant.label}: {len(rows)} of {len(variant.operators)} operators not delegated, "
+        f"{variant.label}: {len(rows)} of {format_count(len(variant.operators), 'operator')} not delegated, "
         f"{format_ms(sum(row.mean_ms for row in rows))} ({format_percent(sum(row.share for row in rows))})."
     )
 
@@ -196,3 +231,12 @@ def format_change_ms(change_ms: float) -> str:
 
 def _shift(row: CategoryChange) -> str:
     return f"{format_percent(row.baseline_share)} of the time before, {format_percent(row.candidate_share)} after"
+
+
+def _kinds(kinds: Sequence[FindingKind]) -> str:
+    return ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in Counter(kinds).items())
+
+
+def apart_value(row: ApartRow) -> str:
+    """How long an event took that is in no sum; units of a clock of its own are never called a time."""
+    return f"{row.mean_ticks:,.0f} ticks" if row.mean_ms is None else format_ms(row.mean_ms)

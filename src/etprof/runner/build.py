@@ -18,10 +18,11 @@ from etprof.runner.cpu_features import host_architecture
 from etprof.runner.isa import LAYOUTS
 from etprof.runner.isa_header import render_isa_header
 from etprof.runner.sdk import Sdk, installed_sdk
+from etprof.runner.thermal_header import render_thermal_header
 from etprof.runner.toolchain import (
     Compiler,
-    cmake_path,
     ninja_path,
+    require_cmake,
     require_compiler,
     require_program,
 )
@@ -152,10 +153,11 @@ def load_built(folder: Path) -> NativeRunner | None:
 
 def compile_sources(scratch: Path, sdk: Sdk, compiler: Compiler, target: Target, isa_header: str) -> Path:
     """Runs CMake and Ninja in `scratch` and returns the program they made."""
-    cmake = require_program("CMake", cmake_path())
+    cmake = require_cmake()
     ninja = require_program("Ninja", ninja_path())
     (scratch / "generated").mkdir()
     (scratch / "generated" / "isa_table.h").write_text(isa_header, encoding="utf-8")
+    (scratch / "generated" / "thermal_table.h").write_text(render_thermal_header(), encoding="utf-8")
     build = scratch / "build"
     configure = [
         cmake, "-S", str(SOURCES), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}",
@@ -172,8 +174,8 @@ def compile_sources(scratch: Path, sdk: Sdk, compiler: Compiler, target: Target,
 
 def _folder(sdk: Sdk, compiler: Compiler, target: Target) -> Path:
     made_of = [
-        content_sha256(SOURCES), render_isa_header(target.architecture), etprof.__version__, sdk.version,
-        str(sdk.prefix), compiler.path, compiler.version, target.name, *target.cmake_options,
+        content_sha256(SOURCES), render_isa_header(target.architecture), render_thermal_header(), etprof.__version__,
+        sdk.version, str(sdk.prefix), compiler.path, compiler.version, target.name, *target.cmake_options,
     ]  # fmt: skip
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
     return cache_dir() / "runners" / f"{target.name}-{key}"

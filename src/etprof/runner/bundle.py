@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from etprof.core.digest import RunnerFiles
 from etprof.core.errors import RunnerError, UsageError
 from etprof.runner.build import BINARY, NativeRunner, Progress, Target, build_runner, rename_unless_there
 from etprof.runner.sdk import Sdk
@@ -34,6 +35,10 @@ class Bundle:
     folder: Path
     runner: NativeRunner
     loader: str
+
+    @property
+    def files(self) -> RunnerFiles:
+        return RunnerFiles((self.folder / "bin" / BINARY,), tuple((self.folder / "lib").iterdir()))
 
     def command(self, folder: str) -> tuple[str, ...]:
         """Arguments that start the bundle in `folder` of another machine, without a shell."""

@@ -62,6 +62,12 @@ def read_cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
+def read_performance_cores() -> int | None:
+    """As macOS counts them; None on other systems."""
+    said = _read_sysctl("hw.perflevel0.physicalcpu") if sys.platform == "darwin" else ""
+    return int(said) if said.isdigit() else None
+
+
 def _read_hwcaps() -> dict[str, bool]:
     getauxval = ctypes.CDLL(None).getauxval
     getauxval.restype = ctypes.c_ulong

@@ -62,8 +62,8 @@ def _resolve_compiler(target: Target, toolchain_file: Path | None) -> Compiler:
         if not ndk:
             raise UsageError(
                 "Building for Android needs an NDK, and ANDROID_NDK is not set.",
-                hint="Set ANDROID_NDK or name a --toolchain-file. Or use --target linux-arm64 --bundle FILE, "
-                "which runs on Android and needs no NDK.",
+                hint="Set ANDROID_NDK, or: etprof runner build --toolchain-file FILE. With --target linux-arm64 "
+                "--bundle FILE it needs no NDK, and the bundle runs on Android.",
             )
         return read_toolchain_file(Path(ndk) / _NDK_TOOLCHAIN)
     if target == _LINUX_ARM64:
@@ -71,7 +71,8 @@ def _resolve_compiler(target: Target, toolchain_file: Path | None) -> Compiler:
         if not found:
             raise DependencyError(
                 f"There is no {CROSS_COMPILER}.",
-                hint="Debian and Ubuntu: apt-get install g++-aarch64-linux-gnu. Elsewhere name a --toolchain-file.",
+                hint="Debian and Ubuntu: apt-get install g++-aarch64-linux-gnu. Elsewhere: "
+                "etprof runner build --toolchain-file FILE",
             )
         return describe_compiler(found)
     return require_compiler()
@@ -81,7 +82,8 @@ def _fetch_sdk(target: Target, version: str, progress: Progress) -> Sdk:
     """The SDK of the wheel of this version for the target, downloaded once and kept."""
     if target != _LINUX_ARM64:
         raise UsageError(
-            f"There is no ExecuTorch wheel for {target.name}.", hint="Name your own build with --executorch-prefix DIR."
+            f"There is no ExecuTorch wheel for {target.name}.",
+            hint="Name your own build: etprof runner build --executorch-prefix DIR",
         )
     folder = cache_dir() / "sdks" / f"{target.name}-{version}"
     if not folder.exists():
@@ -108,7 +110,7 @@ def _download_wheel(version: str, destination: Path) -> Path:
         reason = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
         raise DependencyError(
             f"The executorch {version} wheel for {_WHEEL_PLATFORM} cannot be downloaded: {reason}",
-            hint="Check the network, or unpack that wheel yourself and name it with --executorch-prefix DIR.",
+            hint="Check the network, or unpack that wheel yourself: etprof runner build --executorch-prefix DIR",
         )
     return wheels[0]
 

@@ -1,10 +1,11 @@
 """Writes an executor_runner script for each variant at the paths of the users' documents; both start one program."""
 
 import shlex
+from collections.abc import Collection
 from pathlib import Path
 
 from etprof.core.errors import RunnerError, UsageError
-from etprof.core.extensions import best_extension
+from etprof.core.extensions import ARM64, EXTENSIONS, Extension, best_extension
 from etprof.runner.build import NativeRunner, host_target
 from etprof.runner.cpu_features import present_features
 from etprof.runner.stock import OUR_MARK
@@ -16,16 +17,22 @@ _PLATFORM_NAMES = {"macos": "mac"}
 def write_executor_scripts(runner: NativeRunner, folder: Path) -> list[Path]:
     """Writes <folder>/<platform>/executor_runner and <folder>/<platform>-sme2-off/executor_runner.
 
-    The second hides the best extension of this CPU. A program that something else built there is not changed.
+    The second hides what its name says: SME and SME2 and nothing else, whether this CPU has them or not. Without them
+    the runner says so and exits with code 3. Elsewhere than on Arm it is named after the best extension of this CPU,
+    which it hides. A program that something else built there is not changed.
     """
     if runner.target != host_target().name:
         raise UsageError(f"These scripts start a runner of this machine, not one for {runner.target}.")
     system, _, architecture = runner.target.partition("-")
     platform = f"{_PLATFORM_NAMES.get(system, system)}-{architecture}"
-    extension = best_extension(architecture, present_features())
-    variant = "sme2" if architecture == "arm64" else extension.slug
-    scripts: dict[str, tuple[str, ...]] = {platform: (), f"{platform}-{variant}-off": extension.hide_isa}
+    extension = find_off_variant(architecture, present_features())
+    scripts: dict[str, tuple[str, ...]] = {platform: (), f"{platform}-{extension.slug}-off": extension.hide_isa}
     return [_write_script(folder / name / _NAME, runner, hide_isa) for name, hide_isa in scripts.items()]
+
+
+def find_off_variant(architecture: str, features: Collection[str]) -> Extension:
+    """What the second script hides, and is named after."""
+    return EXTENSIONS[ARM64][0] if architecture == ARM64 else best_extension(architecture, features)
 
 
 def _write_script(path: Path, runner: NativeRunner, hide_isa: tuple[str, ...]) -> Path:

@@ -1,6 +1,7 @@
 """Finds what builds the native runner: a C++ compiler, CMake and Ninja."""
 
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -11,6 +12,9 @@ from etprof.core.digest import file_sha256
 from etprof.core.errors import DependencyError, UsageError
 
 _VERSION_TIMEOUT_S = 30.0
+# What native/CMakeLists.txt asks for.
+LOWEST_CMAKE = "3.28"
+CMAKE_ADVICE = f'Run: pip install "cmake>={LOWEST_CMAKE}" ninja'
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,28 @@ def ninja_path() -> str | None:
     return _find_program("ninja")
 
 
+def read_cmake_version(path: str) -> str:
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_VERSION_TIMEOUT_S, check=False)
+    found = re.search(r"version (\d+(?:\.\d+)+)", done.stdout)
+    if not found:
+        raise DependencyError(f"The CMake in {path} does not say its version.", hint=CMAKE_ADVICE)
+    return found[1]
+
+
+def is_cmake_too_old(version: str) -> bool:
+    return _as_numbers(version) < _as_numbers(LOWEST_CMAKE)
+
+
+def require_cmake() -> str:
+    path = require_program("CMake", cmake_path())
+    version = read_cmake_version(path)
+    if is_cmake_too_old(version):
+        raise DependencyError(
+            f"The native runner needs CMake {LOWEST_CMAKE} or newer; {path} is {version}.", hint=CMAKE_ADVICE
+        )
+    return path
+
+
 def describe_compiler(path: str) -> Compiler:
     done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_VERSION_TIMEOUT_S, check=False)
     if done.returncode != 0:
@@ -70,10 +96,14 @@ def require_compiler(path: str | None = None) -> Compiler:
 
 def require_program(name: str, path: str | None) -> str:
     if not path:
-        raise DependencyError(f"{name} is not installed.", hint="Run `pip install cmake ninja`.")
+        raise DependencyError(f"{name} is not installed.", hint=CMAKE_ADVICE)
     return path
 
 
 def _find_program(name: str) -> str | None:
     """From its PyPI package beside this Python, which is often newer than the system's own; else from PATH."""
     return shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+
+
+def _as_numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]

@@ -113,6 +113,8 @@ def parse_contract(text: str, source: str) -> Contract:
     """The contract that a document's block stands for; `source` names the document in errors."""
     try:
         value: Any = json.loads(text)
+    except RecursionError as error:
+        raise SkillError(f"{source}: the contract is nested too deeply.", hint=_HINT) from error
     except json.JSONDecodeError as error:
         raise SkillError(
             f"{source}: the contract is not valid JSON: {error.msg} at its line {error.lineno}.", hint=_HINT

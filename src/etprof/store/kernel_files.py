@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from etprof.core.csv_cells import guard_cell, unguard_cell
 from etprof.core.errors import StoreError
 from etprof.core.records import KernelRecord, list_kernels
 from etprof.core.report import KernelEvidence
@@ -23,7 +24,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: guard_cell(cell) for name, cell in row.items()} for row in rows)
     write_text(path, text.getvalue())
 
 
@@ -36,18 +37,20 @@ def load_kernels(path: Path) -> tuple[KernelLine, ...]:
     hint = "Give a *_kernels.csv that `etprof kernels run` or `etprof kernels log` wrote."
     try:
         reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError) as error:
+        columns = reader.fieldnames or ()
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise StoreError(f"{path} cannot be read as a table of kernels.", hint=hint) from error
-    missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+    missing = [name for name in COLUMNS if name not in columns]
     if missing:
         raise StoreError(f"{path} is not a table of kernels: it has no column {missing[0]!r}.", hint=hint)
     try:
         return tuple(_load_line(row) for row in reader)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError, csv.Error) as error:
         raise StoreError(f"{path}, line {reader.line_num}: {error}.", hint=hint) from error
 
 
-def _load_line(row: dict[str, str]) -> KernelLine:
+def _load_line(guarded: dict[str, str]) -> KernelLine:
+    row = {name: unguard_cell(guarded[name]) for name in COLUMNS}
     return KernelLine(
         level=row["level"],
         experiment=row["experiment"],

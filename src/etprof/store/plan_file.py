@@ -1,19 +1,44 @@
 """A plan as users write it (JSON), and the Plan it stands for; who is compared with whom is settled here."""
 
 import re
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from etprof.core.errors import PlanError, nearest_names_hint
-from etprof.core.plan import Experiment, Pair, Plan, Schedule, Warmup
-from etprof.store.json_file import read_json
+from etprof.core.extensions import HIDDEN_TOGETHER
+from etprof.core.plan import (
+    EXPERIMENT_NAME,
+    MOST_BLOCKS,
+    MOST_CORES,
+    MOST_COUNT,
+    MOST_SEED,
+    Experiment,
+    Pair,
+    Plan,
+    Schedule,
+    Warmup,
+)
+from etprof.store.json_file import read_json, write_json
+from etprof.store.paths import require_file
+from etprof.store.plan_pairs import settle_pairs
 
 # The users' documents spell these keys both ways.
 _SPELLINGS = {"num_runs": "runs", "num_threads": "threads"}
+_PROBLEMS = {
+    "int_type": "it must be a whole number, without quotes",
+    "int_from_float": "it must be a whole number",
+    "float_type": "it must be a number, without quotes",
+    "string_type": "it must be a text in quotes",
+    "bool_type": "it must be true or false",
+    "list_type": "it must be a list",
+}
+# For the editor, and for a reader.
+_NOT_OURS = ("$schema", "$comment")
 _PLACEHOLDER = re.compile(r"<[^>]*>|\bpath/to/|\bYOUR_", re.IGNORECASE)
-_TEMPLATES_HINT = "See model_profiling/configs/templates."
+_TEMPLATES_HINT = "`etprof profile MODEL --write-plan plan.json` writes a plan for this machine, to be edited."
 
 
 _CLUSTERS = ("little", "big", "prime")
@@ -26,10 +51,15 @@ def _parse_cores(text: str) -> list[int]:
         raise ValueError("cores are numbers, a range such as 4-7, a mask such as 0xf0, or little, big or prime")
     if text[:2] in ("0x", "0X"):
         mask = int(text, 16)
+        if mask.bit_length() > MOST_CORES:
+            raise ValueError(f"core numbers are below {MOST_CORES}")
         return [core for core in range(mask.bit_length()) if mask >> core & 1]
     cores: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
+        # A range is written out: one without end would fill the memory.
+        if int(last or first) >= MOST_CORES:
+            raise ValueError(f"core numbers are below {MOST_CORES}")
         cores += range(int(first), int(last or first) + 1)
     return sorted(set(cores))
 
@@ -44,14 +74,14 @@ class _WarmupPart(_FilePart):
 
 
 class _ExperimentPart(_FilePart):
-    name: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="name of the experiment, its folder and its files"
-    )
+    name: str = Field(pattern=EXPERIMENT_NAME, description="name of the experiment, its folder and its files")
     mode: Literal["timing", "trace"] = Field(default="timing", description="trace: operators only, no latency")
     hide_isa: list[str] = Field(default=[], description="CPU feature groups XNNPACK must not see, such as sme2")
     threads: list[int] = Field(default=[1], min_length=1, description="thread counts to run at: a number or a list")
-    runs: int = Field(default=20, ge=1, description="timed iterations in each block")
-    traced_runs: int = Field(default=10, ge=1, description="iterations with ETDump in each block, after the timed ones")
+    runs: int = Field(default=20, ge=1, le=MOST_COUNT, description="timed iterations in each block")
+    traced_runs: int = Field(
+        default=10, ge=1, le=MOST_COUNT, description="iterations with ETDump in each block, after the timed ones"
+    )
     warmup: _WarmupPart = Field(default=_WarmupPart(), description="a number, or {min, max}")
     runner_path: str | None = Field(default=None, description="another runner, such as a stock executor_runner")
     cpu_affinity: list[int] | Literal["little", "big", "prime"] = Field(
@@ -63,6 +93,8 @@ class _ExperimentPart(_FilePart):
     @field_validator("threads", mode="before")
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
+        if not isinstance(value, (int, list)):
+            raise ValueError("it must be a number or a list of numbers, without quotes")
         return [value] if isinstance(value, int) else value
 
     @field_validator("cpu_affinity", mode="before")
@@ -86,15 +118,24 @@ class _ExperimentPart(_FilePart):
 
 
 class _SchedulePart(_FilePart):
-    blocks: int = Field(default=6, ge=1, description="fresh processes of each variant, at least")
-    max_blocks: int | None = Field(default=None, ge=1, description="and at most, while intervals are too wide")
+    blocks: int = Field(default=6, ge=1, le=MOST_BLOCKS, description="fresh processes of each variant, at least")
+    max_blocks: int | None = Field(
+        default=None, ge=1, le=MOST_BLOCKS, description="and at most, while intervals are too wide"
+    )
     order: Literal["interleaved", "sequential"] = Field(default="interleaved", description="of the variants' blocks")
-    target_precision: float = Field(default=0.012, gt=0, description="half width of a speed-up's interval, as a share")
-    time_budget_s: float | None = Field(default=None, gt=0, description="no further round after this time")
+    target_precision: float = Field(
+        default=0.012, gt=0, lt=1, description="half width of a speed-up's interval, as a share: 0.05 is 5 %"
+    )
+    equivalence_bound: float = Field(
+        default=0.02, gt=0, lt=1, description="largest difference that counts as none, as a share: 0.02 is 2 %"
+    )
+    time_budget_s: float | None = Field(
+        default=None, gt=0, description="time of the whole run; no block starts that would end later"
+    )
     cooldown_s: float = Field(default=0.0, ge=0, description="pause before each block")
     retries: int = Field(default=1, ge=0, description="further tries for a block the machine disturbed")
     timeout_s: float = Field(default=600.0, gt=0, description="longest time one block may take")
-    seed: int = Field(default=0, description="seed of the bootstrap")
+    seed: int = Field(default=0, ge=0, lt=MOST_SEED, description="seed of the bootstrap")
 
     @model_validator(mode="after")
     def _consistent(self) -> "_SchedulePart":
@@ -106,8 +147,10 @@ class _SchedulePart(_FilePart):
 
 
 class _PairPart(_FilePart):
-    baseline: str
-    candidate: str
+    baseline: str = Field(description="name of the experiment to compare with")
+    candidate: str = Field(description="name of the experiment that is compared")
+    baseline_threads: int | None = Field(default=None, ge=1, description="thread count of the baseline")
+    candidate_threads: int | None = Field(default=None, ge=1, description="thread count of the candidate")
 
 
 class _AnalysisPart(_FilePart):
@@ -125,10 +168,48 @@ class PlanFile(_FilePart):
     schedule: _SchedulePart = Field(default=_SchedulePart())
     analysis: _AnalysisPart = Field(default=_AnalysisPart())
     inputs: list[str] = Field(default=[], description="raw input files; default: those of the export")
+    input_shapes: list[list[Annotated[int, Field(ge=1)]]] = Field(
+        default=[], description="shape of each input, such as [[1, 3, 224, 224]]; default: those of the export"
+    )
+    method: str = Field(default="", description="method of the program; default: forward, or the only one")
 
 
 def load_plan(path: Path) -> Plan:
-    return build_plan(read_json(path, hint=f"A plan is a JSON file. {_TEMPLATES_HINT}"), str(path))
+    hint = f"A plan is a JSON file. {_TEMPLATES_HINT}"
+    if path.suffix == ".pte":
+        raise PlanError(f"{path} is a model, not a plan.", hint=f"A model without a plan: etprof profile {path}")
+    return build_plan(read_json(require_file(path, "plan", hint=hint), hint=hint), str(path))
+
+
+def save_plan(path: Path, plan: Plan) -> None:
+    """Writes the file that `load_plan` reads as this plan. What has its default value is left out, for a person."""
+    content: dict[str, Any] = {
+        "model": str(plan.model),
+        "output_root": str(plan.output_root),
+        "experiments": [_changed_keys(experiment) for experiment in plan.experiments],
+        "schedule": _changed_keys(plan.schedule),
+        "analysis": {"compare_pairs": [_changed_keys(pair) for pair in plan.pairs]},
+        "inputs": [str(each) for each in plan.inputs],
+        "input_shapes": [list(shape) for shape in plan.input_shapes],
+        "method": plan.method,
+    }
+    write_json(path, {key: value for key, value in content.items() if value})
+
+
+def _changed_keys(part: Experiment | Schedule | Pair) -> dict[str, Any]:
+    """The keys of a part that differ from their defaults, as the file spells them."""
+    keys: dict[str, Any] = {}
+    for each in fields(part):
+        value = getattr(part, each.name)
+        default = each.default_factory() if each.default_factory is not MISSING else each.default
+        if value == default:
+            continue
+        if isinstance(value, Warmup):
+            value = {"min": value.minimum, "max": value.maximum}
+        keys["cpu_affinity" if each.name == "cpu_cluster" else each.name] = (
+            str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
+        )
+    return keys
 
 
 def build_plan(value: Any, source: str) -> Plan:
@@ -136,21 +217,25 @@ def build_plan(value: Any, source: str) -> Plan:
     try:
         file = PlanFile.model_validate(_one_spelling(value, source))
     except ValidationError as error:
-        raise _explain(error, source) from error
+        raise _explain(error, source, value) from error
     names = [e.name for e in file.experiments]
     for name in names:
         if names.count(name) > 1:
             raise PlanError(f"{source}: two experiments are called {name!r}.", hint="Give each a name of its own.")
     _refuse_placeholders(file, source)
+    _refuse_unknown_features(file, source)
     experiments = tuple(_experiment(part) for part in file.experiments)
     schedule = file.schedule.model_dump()
+    asked = tuple(Pair(**part.model_dump()) for part in file.analysis.compare_pairs)
     return Plan(
         model=Path(file.model),
         output_root=Path(file.output_root),
         experiments=experiments,
-        pairs=_pairs(file.analysis.compare_pairs, experiments, source),
+        pairs=settle_pairs(asked, experiments, source),
         schedule=Schedule(**{**schedule, "max_blocks": schedule["max_blocks"] or schedule["blocks"]}),
         inputs=tuple(Path(p) for p in file.inputs),
+        method=file.method,
+        input_shapes=tuple(tuple(shape) for shape in file.input_shapes),
     )
 
 
@@ -158,7 +243,7 @@ def json_schema() -> dict[str, Any]:
     """The schema editors use. It allows both spellings, and a number where a list or a range may stand."""
     schema = PlanFile.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["properties"]["$schema"] = {"type": "string"}
+    schema["properties"] |= {key: {"type": "string"} for key in _NOT_OURS}
     experiment = schema["$defs"]["_ExperimentPart"]["properties"]
     experiment["threads"] = {"anyOf": [{"type": "integer"}, experiment["threads"]]}
     experiment["cpu_affinity"]["anyOf"] += [{"type": "integer"}, {"type": "string", "pattern": _CORES.pattern}]
@@ -174,6 +259,18 @@ def _refuse_placeholders(file: PlanFile, source: str) -> None:
     for key, text in paths:
         if _PLACEHOLDER.search(text):
             raise PlanError(f"{source}: {key} is still the placeholder {text!r}.", hint="Put the real path there.")
+
+
+def _refuse_unknown_features(file: PlanFile, source: str) -> None:
+    """Names of any architecture pass: on which CPU the plan will run is not known here."""
+    known = sorted({name for groups in HIDDEN_TOGETHER.values() for name in groups})
+    for i, experiment in enumerate(file.experiments):
+        for name in experiment.hide_isa:
+            if name not in known:
+                raise PlanError(
+                    f"{source}: experiments[{i}].hide_isa names {name!r}, which no CPU has.",
+                    hint=f"{nearest_names_hint(name, known)} Known: {', '.join(known)}.".strip(),
+                )
 
 
 def _experiment(part: _ExperimentPart) -> Experiment:
@@ -193,28 +290,12 @@ def _experiment(part: _ExperimentPart) -> Experiment:
     )
 
 
-def _pairs(asked: list[_PairPart], experiments: tuple[Experiment, ...], source: str) -> tuple[Pair, ...]:
-    """The pairs asked for; with none, each variant that hides features against the one that hides nothing."""
-    names = [e.name for e in experiments]
-    for name in (n for part in asked for n in (part.baseline, part.candidate)):
-        if name not in names:
-            raise PlanError(
-                f"{source}: analysis.compare_pairs names {name!r}, which is not an experiment.",
-                hint=nearest_names_hint(name, names) or f"Experiments: {', '.join(names)}.",
-            )
-    if asked:
-        return tuple(Pair(part.baseline, part.candidate) for part in asked)
-    shown = [e.name for e in experiments if not e.hide_isa]
-    hiding = [e.name for e in experiments if e.hide_isa]
-    return tuple(Pair(name, shown[0]) for name in hiding) if len(shown) == 1 else ()
-
-
 def _one_spelling(value: Any, source: str) -> Any:
-    """Turns the documents' second spelling of a key into the first, and drops the editor's `$schema`."""
+    """Turns the documents' second spelling of a key into the first; drops the editor's `$schema` and a `$comment`."""
     if not isinstance(value, dict) or not isinstance(value.get("experiments"), list):
         return value
     experiments = [_respell(part, f"{source}: experiments[{i}]") for i, part in enumerate(value["experiments"])]
-    return {key: entry for key, entry in value.items() if key != "$schema"} | {"experiments": experiments}
+    return {key: entry for key, entry in value.items() if key not in _NOT_OURS} | {"experiments": experiments}
 
 
 def _respell(part: Any, where: str) -> Any:
@@ -226,19 +307,31 @@ def _respell(part: Any, where: str) -> Any:
     return {_SPELLINGS.get(key, key): entry for key, entry in part.items()}
 
 
-def _explain(error: ValidationError, source: str) -> PlanError:
+def _explain(error: ValidationError, source: str, typed: Any) -> PlanError:
+    """The first mistake, under the key as it was `typed`."""
     first = error.errors()[0]
-    where = _where(first["loc"])
+    where = _where(_as_typed(first["loc"], typed))
     if first["type"] == "extra_forbidden":
         known = _known_keys(first["loc"][:-1])
         hint = nearest_names_hint(str(first["loc"][-1]), known) or f"Known keys here: {', '.join(known)}."
         return PlanError(f"{source}: there is no key {where!r}.", hint=hint)
     if first["type"] == "missing":
         return PlanError(f"{source}: the key {where!r} is missing.", hint=_TEMPLATES_HINT)
-    problem = first["msg"].removeprefix("Value error, ")
+    problem = _PROBLEMS.get(first["type"], first["msg"].removeprefix("Value error, "))
+    if first["type"] == "less_than" and first["ctx"]["lt"] == 1:
+        problem = "it is a share and must be below 1; 0.05 means 5 %"
     if isinstance(first["input"], (dict, BaseModel)):
         return PlanError(f"{source}: {where or 'the file'}: {problem}.", hint=_TEMPLATES_HINT)
     return PlanError(f"{source}: {where or 'the file'} is {first['input']!r}: {problem}.", hint=_TEMPLATES_HINT)
+
+
+def _as_typed(location: tuple[int | str, ...], typed: Any) -> tuple[int | str, ...]:
+    """The location with the second spelling of a key where that is the one in the file."""
+    if len(location) < 3 or location[0] != "experiments":
+        return location
+    part = typed["experiments"][location[1]]
+    key = next((other for other, ours in _SPELLINGS.items() if ours == location[2] and other in part), location[2])
+    return (*location[:2], key, *location[3:])
 
 
 def _where(location: tuple[int | str, ...]) -> str:

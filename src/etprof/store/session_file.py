@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from etprof.core.errors import StoreError
 from etprof.core.layout import MANIFEST, METRICS
 from etprof.core.run import Session
-from etprof.store.json_file import read_json, write_json
+from etprof.store.json_file import read_json, sync_folder, write_json
 from etprof.store.older_session import is_older_manifest, load_older_session
+from etprof.store.session_rules import check_session
 from etprof.store.upgrades import SCHEMA_VERSION, upgrade
 
 # Whoever reads a trace asks here whether its device was emulated, and should not wait for pydantic.
@@ -32,9 +33,15 @@ def _adapter() -> "TypeAdapter[Session]":
 
 
 def save_session(folder: Path, session: Session) -> None:
+    """Each file is on the disk before the next is begun: whatever ends the process, the last save can be read."""
     manifest, results = _dump(folder, session)
-    write_json(folder / METRICS, {"schema_version": SCHEMA_VERSION, "results": results})
-    write_json(folder / MANIFEST, manifest)
+    contents = {METRICS: {"schema_version": SCHEMA_VERSION, "results": results}, MANIFEST: manifest}
+    # A manifest alone is a run that has just begun; metrics alone would be nothing.
+    is_new = not has_session(folder)
+    for name in reversed(contents) if is_new else contents:
+        write_json(folder / name, contents[name], durable=True)
+    if is_new:
+        sync_folder(folder.resolve().parent)
 
 
 def save_reports(folder: Path, session: Session, reports: tuple[str, ...]) -> Session:
@@ -42,7 +49,7 @@ def save_reports(folder: Path, session: Session, reports: tuple[str, ...]) -> Se
     if reports == session.reports or session.is_older:
         return session
     noted = replace(session, reports=reports)
-    write_json(folder / MANIFEST, _dump(folder, noted)[0])
+    write_json(folder / MANIFEST, _dump(folder, noted)[0], durable=True)
     return noted
 
 
@@ -65,10 +72,10 @@ def load_session(folder: Path) -> Session:
 
     if not has_session(folder) and any(folder.glob("*/*.etdump")):
         return load_older_session(folder, {})
-    manifest = read_json(folder / MANIFEST, hint=_HINT)
+    manifest = read_json(folder / MANIFEST, hint=_find_runs(folder) or _HINT)
     if is_older_manifest(manifest):
         return load_older_session(folder, manifest)
-    metrics = read_json(folder / METRICS, hint=_HINT)
+    metrics = _read_metrics(folder, manifest)
     versions = _version_of(manifest, folder / MANIFEST), _version_of(metrics, folder / METRICS)
     try:
         upgrade(manifest, metrics, versions)
@@ -80,7 +87,25 @@ def load_session(folder: Path) -> Session:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise StoreError(f"{folder} does not hold a readable session: {where}: {first['msg']}.", hint=_HINT) from error
+    check_session(session, str(folder))
     return _with_plan_paths(session, lambda path: Path(os.path.normpath(folder / path)))
+
+
+def _read_metrics(folder: Path, manifest: Any) -> Any:
+    """The results; none where a run ended between its first two files."""
+    has_begun = isinstance(manifest, dict) and manifest.get("stop_reason") == ""
+    if has_begun and not os.path.lexists(folder / METRICS):
+        return {"schema_version": manifest.get("schema_version"), "results": []}
+    return read_json(folder / METRICS, hint=_HINT)
+
+
+def _find_runs(folder: Path) -> str:
+    """Where the runs are that were meant, as a sentence: below the folder, or around it."""
+    below = sorted(path.parent for depth in ("*", "*/*", "*/*/*") for path in folder.glob(f"{depth}/{MANIFEST}"))
+    if below:
+        return f"Runs below it: {', '.join(map(str, below[:3]))}{', ...' if len(below) > 3 else '.'}"
+    around = [each for each in list(folder.parents)[:2] if (each / MANIFEST).is_file()]
+    return f"It lies in the run {around[0]}." if around else ""
 
 
 def _version_of(value: Any, path: Path) -> int:

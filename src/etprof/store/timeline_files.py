@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from etprof.core.csv_cells import guard_cell, unguard_cell
 from etprof.core.errors import StoreError
-from etprof.core.trace import EventKind, Trace
+from etprof.core.trace import EventKind, Metadata, Trace
 from etprof.core.units import NS_PER_MS
 from etprof.store.json_file import write_json, write_text
 
@@ -22,17 +23,26 @@ OPS_JSON_VERSION = 1
 TIMELINE_COLUMNS = (
     "model_id", "name", "type", "delegate_backend", "start_us", "end_us", "duration_ms", "pct_total", "node_id",
     "run_index", "block", "category", "subcategory", "identity", "delegate_call", "position", "signature", "cold",
-    "process",
+    "process", "ticks", "metadata",
 )  # fmt: skip
+# Timelines that were written before there were these are read all the same.
+_LATER_COLUMNS = ("ticks", "metadata")
 OPS_STATS_COLUMNS = (
     "identity", "name", "category", "subcategory", "delegated", "data_type", "count", "mean_ms", "median_ms", "min_ms",
     "max_ms", "std_ms", "p95_ms", "total_ms", "share", "cold_ms", "module_path", "edge_nodes", "output_shape",
-    "ceiling_speedup",
+    "ceiling_speedup", "kind", "input_shape", "weight_shape", "macs", "minimal_bytes", "gmac_per_s",
+    "metadata",
 )  # fmt: skip
 CATEGORY_COLUMNS = ("name", "total_ms", "mean_ms", "share", "events_per_run", "ceiling_speedup")
 OPERATOR_COMPARISON_COLUMNS = (
     "name", "candidate_name", "baseline_identity", "candidate_identity", "category", "baseline_ms", "candidate_ms",
-    "baseline_share", "candidate_share", "speedup", "gain_ms", "share_of_gain", "newly_dominant",
+    "baseline_share", "candidate_share", "speedup", "gain_ms", "share_of_gain", "newly_dominant", "module_path", "kind",
+    "macs", "baseline_gmac_per_s", "candidate_gmac_per_s",
+)  # fmt: skip
+ROLLUP_COLUMNS = ("by", "name", "operators", "mean_ms", "share", "macs", "gmac_per_s")
+ROLLUP_COMPARISON_COLUMNS = (
+    "by", "name", "baseline_operators", "candidate_operators", "baseline_ms", "candidate_ms", "baseline_share",
+    "candidate_share", "speedup", "gain_ms", "macs", "baseline_gmac_per_s", "candidate_gmac_per_s",
 )  # fmt: skip
 CATEGORY_COMPARISON_COLUMNS = (
     "name", "baseline_ms", "candidate_ms", "baseline_share", "candidate_share", "speedup", "gain_ms", "share_of_gain",
@@ -76,14 +86,14 @@ def _timeline_rows(
         labels = [label(name) for name in trace.names]
         rows = np.arange(len(trace)) if wanted is None else np.flatnonzero(trace.run == wanted - earlier_runs)
         for row in _trace_rows(trace, rows.tolist(), labels, is_cold, earlier_runs):
-            yield (model_id, *row, process)
+            yield (guard_cell(model_id), *row[:-2], process, *row[-2:])
         earlier_runs += trace.run_count
 
 
 def _trace_rows(
     trace: Trace, rows: Sequence[int], labels: Sequence[NameLabel], cold: Sequence[bool], earlier_runs: int
 ) -> Iterator[tuple[object, ...]]:
-    """The columns name to cold. What is the same for a whole run or in every run is worked out once."""
+    """The columns name to cold, ticks and metadata. What is the same for a whole run or in every run is found once."""
     # Run -1 finds the last entry: nothing, for what belongs to no run.
     whole_ns = [*trace.duration_ns[trace.kind == EventKind.EXECUTE].tolist(), 0]
     runs: list[tuple[object, ...]] = [
@@ -91,6 +101,8 @@ def _trace_rows(
         for run, (signature, is_cold) in enumerate(zip(trace.signature.tolist(), cold, strict=True))
     ]
     runs.append(("", "", ""))
+    texts = dict(zip(trace.metadata.row.tolist(), trace.metadata.text.tolist(), strict=True))
+    block_names = [guard_cell(name) for name in trace.block_names]
     places: dict[tuple[int, ...], tuple[tuple[object, ...], tuple[object, ...]]] = {}
     identifying = _pick(rows, trace.name, trace.kind, trace.delegate_call, trace.position)
     numbers = _pick(rows, trace.start_ns, trace.duration_ns, trace.instruction, trace.run, trace.block)
@@ -98,21 +110,23 @@ def _trace_rows(
         if place not in places:
             places[place] = _describe_place(trace, row, labels)
         front, back = places[place]
-        end = start + duration
+        is_untimed = front[1] == EventKind.UNTIMED_OPERATOR.name
+        times = ("", "", "", "") if is_untimed else _describe_times(start, duration, whole_ns[run])
         run_index, signature, is_cold = runs[run]
-        yield (
-            *front,
-            f"{start // 1000}.{start % 1000:03d}",
-            f"{end // 1000}.{end % 1000:03d}",
-            f"{duration // NS_PER_MS}.{duration % NS_PER_MS:06d}",
-            f"{100 * duration / whole_ns[run]:.4f}" if whole_ns[run] else "",
-            instruction,
-            run_index,
-            trace.block_names[block],
-            *back,
-            signature,
-            is_cold,
-        )
+        where = (instruction, run_index, block_names[block])
+        beside = (duration if is_untimed else "", guard_cell(trace.metadata.texts[texts[row]]) if row in texts else "")
+        yield (*front, *times, *where, *back, signature, is_cold, *beside)
+
+
+def _describe_times(start_ns: int, duration_ns: int, whole_ns: int) -> tuple[str, str, str, str]:
+    """The columns start_us to pct_total."""
+    end_ns = start_ns + duration_ns
+    return (
+        f"{start_ns // 1000}.{start_ns % 1000:03d}",
+        f"{end_ns // 1000}.{end_ns % 1000:03d}",
+        f"{duration_ns // NS_PER_MS}.{duration_ns % NS_PER_MS:06d}",
+        f"{100 * duration_ns / whole_ns:.4f}" if whole_ns else "",
+    )
 
 
 def _pick(rows: Sequence[int], *columns: NDArray[Any]) -> Iterator[tuple[int, ...]]:
@@ -128,8 +142,8 @@ def _describe_place(
     category, subcategory, backend = labels[trace.name[row]] if is_operator else ("", "", "")
     call, position = (value if value >= 0 else "" for value in (trace.delegate_call[row], trace.position[row]))
     front = (trace.names[trace.name[row]], kind.name, backend if kind == EventKind.DELEGATED_OPERATOR else "")
-    identity = trace.identity(row) if is_operator and position != "" else ""
-    return front, (category, subcategory, identity, call, position)
+    identity = trace.identity(row) if (is_operator or trace.is_apart[row]) and position != "" else ""
+    return tuple(map(guard_cell, front)), (guard_cell(category), guard_cell(subcategory), identity, call, position)
 
 
 def save_records(path: Path, columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> None:
@@ -152,7 +166,7 @@ def _render_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str
 def _format(value: object) -> object:
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:.9g}" if isinstance(value, float) else "" if value is None else value
+    return f"{value:.9g}" if isinstance(value, float) else "" if value is None else guard_cell(value)
 
 
 def save_ops_json(path: Path, content: Mapping[str, object]) -> None:
@@ -165,7 +179,8 @@ def load_timeline(path: Path) -> tuple[Trace, ...]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
-            missing = [column for column in TIMELINE_COLUMNS if column not in (reader.fieldnames or ())]
+            columns = (*(reader.fieldnames or ()), *_LATER_COLUMNS)
+            missing = [column for column in TIMELINE_COLUMNS if column not in columns]
             if missing:
                 raise StoreError(f"{path} is not an etprof timeline: it has no column {missing[0]!r}.", hint=hint)
             records = list(reader)
@@ -178,7 +193,7 @@ def load_timeline(path: Path) -> tuple[Trace, ...]:
     try:
         processes = groupby(records, key=lambda record: int(record["process"]))
         return tuple(_build_trace(list(own)) for _, own in processes)
-    except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:
         raise StoreError(f"{path} has an invalid field: {error}.", hint=hint) from error
 
 
@@ -192,22 +207,35 @@ def _build_trace(records: Sequence[Mapping[str, str]]) -> Trace:
     wholes = np.flatnonzero(kind == EventKind.EXECUTE)
     if run[wholes].tolist() != list(range(len(wholes))) or run.max() >= len(wholes):
         raise ValueError("runs without one Method::execute each")
-    start = np.array([_parse(r["start_us"], 3) for r in records], np.int64)
+    start = np.array([_parse(r["start_us"], 3) if r["start_us"] else 0 for r in records], np.int64)
     return Trace(
-        name=np.array([names.setdefault(r["name"], len(names)) for r in records], np.int32),
+        name=np.array([names.setdefault(unguard_cell(r["name"]), len(names)) for r in records], np.int32),
         kind=kind,
-        block=np.array([blocks.setdefault(r["block"], len(blocks)) for r in records], np.int32),
+        block=np.array([blocks.setdefault(unguard_cell(r["block"]), len(blocks)) for r in records], np.int32),
         run=run,
         delegate_call=np.array([int(r["delegate_call"] or -1) for r in records], np.int32),
         position=np.array([int(r["position"] or -1) for r in records], np.int32),
         instruction=np.array([int(r["node_id"]) for r in records], np.int32),
         start_ns=start,
-        duration_ns=np.array([_parse(r["duration_ms"], 6) for r in records], np.int64),
+        duration_ns=np.array([_parse_duration(r) for r in records], np.int64),
         signature=np.array([int(records[row]["signature"]) for row in wholes.tolist()], np.int32),
         run_count=len(wholes),
         names=tuple(names),
         block_names=tuple(blocks),
+        metadata=_build_metadata(records),
     )
+
+
+def _build_metadata(records: Sequence[Mapping[str, str]]) -> Metadata:
+    texts: dict[str, int] = {}
+    rows = [row for row, record in enumerate(records) if record.get("metadata")]
+    numbers = [texts.setdefault(unguard_cell(records[row]["metadata"]), len(texts)) for row in rows]
+    return Metadata(tuple(texts), np.array(rows, np.int64), np.array(numbers, np.int32))
+
+
+def _parse_duration(record: Mapping[str, str]) -> int:
+    """In nanoseconds, or in the units of a clock of its own where the event has no time."""
+    return int(record["ticks"]) if record.get("ticks") else _parse(record["duration_ms"], 6)
 
 
 def _parse(text: str, digits: int) -> int:

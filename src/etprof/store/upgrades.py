@@ -10,7 +10,11 @@ from typing import Any
 # 1: the first.
 # 2: `reports` lists the report files that were written; `export_meta` is null where there was none; a result has
 #    `method_name`.
-SCHEMA_VERSION = 2
+# 3: `runner_sha256` and `prepared` identify what executed; a schedule has `equivalence_bound`; a pair has thread
+#    counts, a plan `method` and `input_shapes`, a session `state`, a result `cpu_time`; `frequencies_khz` has the
+#    number of each core; blocks with the same outputs share their files; a device has `sme_units` and
+#    `performance_cores`.
+SCHEMA_VERSION = 3
 
 _REPORTS_OF_1 = ("report.md", "report.html", "analysis_summary.json", "report.csv", "trace.json")
 
@@ -24,8 +28,27 @@ def upgrade_to_2(manifest: dict[str, Any] | None, metrics: dict[str, Any] | None
             result["method_name"] = ""
 
 
+def upgrade_to_3(manifest: dict[str, Any] | None, metrics: dict[str, Any] | None) -> None:
+    """Every field that version 3 added has the value that says "not known then"."""
+    if manifest is not None:
+        manifest |= {"runner_sha256": {}, "prepared": [], "state": []}
+        manifest["plan"] |= {"method": "", "input_shapes": []}
+        manifest["device"] |= {"sme_units": None, "performance_cores": None}
+        # What the verdicts of that version took for no difference, noise aside.
+        manifest["plan"]["schedule"]["equivalence_bound"] = 0.02
+        for pair in manifest["plan"]["pairs"]:
+            pair |= {"baseline_threads": None, "candidate_threads": None}
+    if metrics is not None:
+        for result in metrics["results"]:
+            result["cpu_time"] = None
+            # They had no numbers, and were read before the block had begun.
+            for state in ("cpu_before", "cpu_after"):
+                result[state]["frequencies_khz"] = {}
+
+
 UPGRADES: dict[int, Callable[[dict[str, Any] | None, dict[str, Any] | None], None]] = {
     2: upgrade_to_2,
+    3: upgrade_to_3,
 }
 
 

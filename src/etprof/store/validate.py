@@ -20,7 +20,7 @@ def find_problems(folder: Path, open_trace: Callable[[Path], object] | None = No
     problems = list(_session_problems(folder, session))
     for result in session.results:
         problems += _block_problems(folder, result, open_trace)
-    return problems + list(_strays(folder, session))
+    return [*problems, *_output_problems(folder, session), *_strays(folder, session)]
 
 
 def _session_problems(folder: Path, session: Session) -> Iterator[str]:
@@ -53,12 +53,17 @@ def _block_problems(folder: Path, result: BlockResult, open_trace: Callable[[Pat
     if is_ours or result.etdump:
         problems = list(_trace_problems(folder, result.etdump, open_trace))
         yield from (f"{where}: {problem}" for problem in problems)
-    for output in result.outputs:
-        yield from _missing(folder, output.file, where)
-        if (folder / output.file).is_file() and file_sha256(folder / output.file) != output.sha256:
-            yield f"{where}: {output.file} is not what the runner wrote: its digest differs."
     if is_ours:
         yield from _json_problem(folder / block_files(result.variant, result.index).result)
+
+
+def _output_problems(folder: Path, session: Session) -> Iterator[str]:
+    """Each file once, however many blocks gave the same bytes."""
+    given = [(o.file, o.sha256, r.name) for r in session.results if r.is_ok for o in r.outputs if o.file]
+    for (file, digest), where in {(file, digest): name for file, digest, name in reversed(given)}.items():
+        yield from _missing(folder, file, where)
+        if (folder / file).is_file() and file_sha256(folder / file) != digest:
+            yield f"{where}: {file} is not what the runner wrote: its digest differs."
 
 
 def _missing(folder: Path, name: str, where: str) -> Iterator[str]:

@@ -1,12 +1,15 @@
 """Settles what each recorded event is, and which inference and delegate call it belongs to."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from etprof.core.trace import EventKind, Trace
-from etprof.traces.trace_notes import find_notes
+from etprof.core.trace import Allocations, EventKind, Metadata, Trace
+from etprof.traces.delegate_times import Events, settle_times
+from etprof.traces.event_extras import Extras, PlacedAllocations
+from etprof.traces.event_names import find_plain_names
+from etprof.traces.trace_notes import find_findings, find_notes
 
 KIND_OF_NAME = {
     "Method::execute": EventKind.EXECUTE,
@@ -29,7 +32,6 @@ class EventColumns:
     start_ns: NDArray[np.int64]
     duration_ns: NDArray[np.int64]
     filled: int = 0
-    debug_events: int = 0
 
     @classmethod
     def empty(cls, count: int) -> "EventColumns":
@@ -55,22 +57,39 @@ class EventColumns:
             start_ns=self.start_ns[part],
             duration_ns=self.duration_ns[part],
             filled=self.filled,
-            debug_events=self.debug_events,
         )
 
 
-def build_trace(
-    columns: EventColumns, names: tuple[str, ...], block_names: tuple[str, ...], notes: tuple[str, ...]
-) -> Trace:
+@dataclass(frozen=True)
+class TraceParts:
+    """A file's events, the names and texts they are numbered by, the names of their blocks, notes on the whole file.
+
+    `newer_version` is the schema's version if it is not the known one.
+    """
+
+    columns: EventColumns
+    names: tuple[str, ...]
+    block_names: tuple[str, ...]
+    notes: tuple[str, ...]
+    extras: Extras = field(default_factory=Extras)
+    texts: tuple[str, ...] = ()
+    allocations: PlacedAllocations = field(default_factory=PlacedAllocations)
+    newer_version: int | None = None
+
+
+def build_trace(parts: TraceParts) -> Trace:
+    columns, extras = parts.columns, parts.extras
+    names = find_plain_names(parts.names)
     kind = _find_kinds(columns, names)
     run, run_count = _find_runs(columns, kind)
     _mark_bare_operator_calls(kind, run)
     first_rows = _find_first_rows(run)
     delegate_call, position = _find_places(columns, kind, run, first_rows)
-    signature = _find_signatures(columns, run, first_rows)
+    signature = _find_signatures(columns, kind, run, first_rows)
+    settle_times(Events(kind, run, delegate_call, position, signature, columns.start_ns, columns.duration_ns))
     trace = Trace(
         names=names,
-        block_names=block_names,
+        block_names=parts.block_names,
         name=columns.name,
         kind=kind,
         block=columns.block,
@@ -82,8 +101,42 @@ def build_trace(
         duration_ns=columns.duration_ns,
         signature=signature,
         run_count=run_count,
+        allocations=_find_allocating_runs(parts.allocations, columns, kind),
+        metadata=_add_full_names(extras.build_metadata(parts.texts), parts.names, names, columns.name),
     )
-    return replace(trace, notes=notes + find_notes(trace, columns.debug_events))
+    findings = find_findings(trace, extras, parts.newer_version)
+    notes = (*parts.notes, *find_notes(trace, extras.debug_events), *(finding.message for finding in findings))
+    return replace(trace, notes=notes, findings=findings)
+
+
+def _add_full_names(
+    metadata: Metadata, recorded: tuple[str, ...], names: tuple[str, ...], name: NDArray[np.int32]
+) -> Metadata:
+    """An event whose recorded name is more than a name keeps all of it as metadata."""
+    longer = np.array([full != plain for full, plain in zip(recorded, names, strict=True)], np.bool_)
+    if not longer.any():
+        return metadata
+    rows = np.flatnonzero(longer[name])
+    texts = {recorded[number]: None for number in name[rows].tolist()}
+    numbers = {text: number for number, text in enumerate(texts, start=len(metadata.texts))}
+    row = np.concatenate([metadata.row, rows])
+    text = np.array([numbers[recorded[number]] for number in name[rows].tolist()], np.int32)
+    # Where a delegate recorded metadata too, that comes first; a row has one text.
+    row, first = np.unique(row, return_index=True)
+    return Metadata((*metadata.texts, *texts), row, np.concatenate([metadata.text, text])[first])
+
+
+def _find_allocating_runs(placed: PlacedAllocations, columns: EventColumns, kind: NDArray[np.int8]) -> Allocations:
+    """The inference of each allocation: that of the next Method::execute, if it stands in the same block."""
+    executes = np.flatnonzero(kind == EventKind.EXECUTE)
+    run = np.searchsorted(executes, placed.row).astype(np.int32)
+    block_of_run = np.append(columns.block[executes], -1)
+    return Allocations(
+        names=placed.names,
+        allocator=placed.allocator,
+        run=np.where(block_of_run[run] == placed.block, run, np.int32(-1)),
+        size_bytes=placed.size_bytes,
+    )
 
 
 def _find_kinds(columns: EventColumns, names: tuple[str, ...]) -> NDArray[np.int8]:
@@ -147,7 +200,9 @@ def _find_places(
     return delegate_call, position
 
 
-def _find_signatures(columns: EventColumns, run: NDArray[np.int32], first_rows: NDArray[np.int64]) -> NDArray[np.int32]:
+def _find_signatures(
+    columns: EventColumns, kind: NDArray[np.int8], run: NDArray[np.int32], first_rows: NDArray[np.int64]
+) -> NDArray[np.int32]:
     """Numbers the distinct sequences of events, in order of appearance."""
     if not len(first_rows):
         return np.zeros(0, np.int32)
@@ -155,6 +210,7 @@ def _find_signatures(columns: EventColumns, run: NDArray[np.int32], first_rows: 
     first = np.searchsorted(rows, first_rows)
     index = np.arange(len(rows), dtype=np.uint64) - first.astype(np.uint64)[run[rows]]
     mixed = (columns.name[rows].astype(np.uint64) << np.uint64(32)) ^ columns.instruction[rows].astype(np.uint32)
+    mixed ^= kind[rows].astype(np.uint64) << np.uint64(60)
     for multiplier in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):
         mixed = (mixed ^ (mixed >> np.uint64(31)) ^ index) * np.uint64(multiplier)
     _, appeared, number = np.unique(np.add.reduceat(mixed, first), return_index=True, return_inverse=True)

@@ -1,14 +1,19 @@
 """FlatBuffer tables read by the million: every accessor takes an array of positions and gathers, checking its range."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from etprof.core.errors import TraceError
+from etprof.core.regular_files import open_regular
 
 Positions = NDArray[np.int64]
+# A file that claims more would exhaust a machine: it is read as a whole.
+_MOST_BYTES = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -27,15 +32,23 @@ class Tables:
 
 
 class Buffer:
-    """A FlatBuffer in memory. Positions count from the start of the file; one outside of it is an error."""
+    """A FlatBuffer in memory: a whole file, or its first `size` bytes where other data follows.
 
-    def __init__(self, path: Path) -> None:
+    `file` is the file where it is open already. Positions count from its start; one outside of the FlatBuffer is an
+    error.
+    """
+
+    def __init__(self, path: Path, size: int | None = None, file: BufferedReader | None = None) -> None:
         self.path = path
-        self.size = path.stat().st_size
+        whole = path.stat().st_size
+        self.size = whole if size is None else size
+        self.require(self.size <= whole, "it is cut off")
+        self.require(self.size <= _MOST_BYTES, f"it has more than {_MOST_BYTES} bytes")
         # Rounded up to whole words, with a zero word behind, so that the words of a string at the very end exist.
         self.bytes = np.zeros((self.size + 11) // 8 * 8, np.uint8)
-        with path.open("rb") as file:
-            held = file.readinto(self.bytes[: self.size].data)
+        with nullcontext(file) if file else open_regular(path) as source:
+            source.seek(0)
+            held = source.readinto(self.bytes[: self.size].data)
         self.require(held == self.size, "it became shorter while it was read")
         self._u16 = self.bytes.view("<u2")
         self._i32 = self.bytes.view("<i4")
@@ -82,6 +95,10 @@ class Buffer:
         """How many bytes each table has."""
         return self._per_table(tables, self._u16_at(self._distinct(tables) + 2)) if len(tables) else tables.at
 
+    def has_more_fields(self, tables: Tables, known: int) -> bool:
+        """Whether a table has fields behind the known ones: a writer ends a vtable with the last field that is set."""
+        return bool(len(tables) and self._u16_at(self._distinct(tables)).max() > 4 + 2 * known)
+
     def _distinct(self, tables: Tables) -> Positions:
         """The vtable of the first table, then those of the tables that have another."""
         return np.concatenate([tables.vtable[:1], tables.vtable[tables.others]])
@@ -103,7 +120,8 @@ class Buffer:
         present = slot > 0
         if not present.any():
             return np.zeros(len(tables), np.int64)
-        self.require(bool(np.all(slot + width <= self._u16_at(distinct + 2))), "a field lies outside its table")
+        lies_inside = slot + width <= self._u16_at(distinct + 2)
+        self.require(bool(np.all(lies_inside | ~present)), "a field lies outside its table")
         position: Positions = tables.at + slot[0] if present[0] else np.zeros(len(tables), np.int64)
         position[tables.others] = np.where(present[1:], tables.at[tables.others] + slot[1:], 0)
         self.require(not np.any(position & (min(width, 4) - 1)), "a field is not aligned")

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError
 
 from etprof.core.errors import TraceError
+from etprof.core.regular_files import read_regular
 from etprof.core.samples import CodeLocation, KernelSamples
 
 FORMAT = "etprof kernel samples"
@@ -35,7 +36,7 @@ class _Header(BaseModel):
 
 def read_kernel_samples(path: Path) -> KernelSamples:
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise TraceError(f"The kernel samples {path} cannot be read: {error.strerror}.", hint=_HINT) from error
     head, newline, columns = data.partition(b"\n")

@@ -1,5 +1,6 @@
 """Names of events, interned: a trace repeats the same few hundred strings for every inference, never shared."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +28,9 @@ class _Known(NamedTuple):
 class NameTable:
     """Gives equal strings equal numbers, by gathers: a hash finds the candidates, the words themselves decide."""
 
-    def __init__(self, buffer: Buffer) -> None:
+    def __init__(self, buffer: Buffer, decode: Callable[[bytes], str] = lambda data: data.decode("utf-8", "replace")):
         self._buffer = buffer
+        self._decode = decode
         self._numbers: dict[str, int] = {}
         self._held_bytes = 0
         self._known: _Known | None = None
@@ -39,6 +41,11 @@ class NameTable:
 
     def add(self, name: str) -> int:
         return self._numbers.setdefault(name, len(self._numbers))
+
+    def add_long(self, at: int) -> int:
+        """The number of one string of any length."""
+        first, length = self._buffer.vectors(np.array([at], np.int64), 1)
+        return self._add_at(first[0], length[0])
 
     def intern(self, at: Positions) -> NDArray[np.int32]:
         """The number of the string at each position."""
@@ -86,7 +93,7 @@ class NameTable:
         # Strings that overlap could say more than the whole file; no writer makes such, and memory has an end.
         self._held_bytes += int(length)
         self._buffer.require(self._held_bytes <= self._buffer.size, "its names overlap")
-        return self.add(self._buffer.bytes[first : first + length].tobytes().decode("utf-8", "replace"))
+        return self.add(self._decode(self._buffer.bytes[first : first + length].tobytes()))
 
     def _words(self, first: Positions, length: Positions) -> NDArray[np.uint32]:
         """A row per word index, a column per string, zero beyond a string's last word.

@@ -1,11 +1,11 @@
 """Reads what `perf script` and `simpleperf report-sample` print: samples of any runner, with the names they know.
 
 Machine code is not among them. Where perf printed its mappings too, and the files it names are on this machine, the
-code is read from these.
+code can be read from these; a recording of somebody else may name any file, so this is done only when asked for.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -13,27 +13,27 @@ import numpy as np
 
 from etprof.core.errors import TraceError
 from etprof.core.samples import CodeLocation, KernelSamples
+from etprof.traces.mapped_code import MappedCode
 
 _HINT = (
     "Linux: perf record -F 1000 RUNNER ...; perf script --show-mmap-events -F tid,time,ip,sym,dso > perf.script. "
     "Android: simpleperf record ...; simpleperf report-sample > perf.script."
 )
-_PERF_LINE = re.compile(
-    r"^\s*(?:.*[\s/])?(?P<tid>\d+)\s+(?:\[\d+\]\s+)?(?P<time>\d+\.\d+):\s+(?:\S.*:\s+)?(?P<ip>[0-9a-f]+)\s+"
-    r"(?P<symbol>.+?)(?:\+0x[0-9a-f]+)?\s+\((?P<dso>[^()]*)\)\s*$"
-)
-# With call chains the frames stand below, each on a line of its own, the innermost first.
-_PERF_HEAD = re.compile(
-    r"^\S.*?\s(?:\d+/)?(?P<tid>\d+)\s+(?:\[\d+\]\s+)?(?P<time>\d+\.\d+):(?:\s+\d+)?(?:\s+\S+:)*\s*$"
-)
-_PERF_FRAME = re.compile(r"^\s+(?P<ip>[0-9a-f]+)\s+(?P<symbol>.+?)(?:\+0x[0-9a-f]+)?\s+\((?P<dso>[^()]*)\)\s*$")
+# Patterns are matched against single tokens or from a fixed place, so that a line takes linear time; numbers have no
+# more digits than fit into 64 bits, and a longer line than any printer writes is cut.
+_LONGEST_LINE = 1 << 16
+_TIME = re.compile(r"(\d{1,9})\.(\d{1,9}):", re.ASCII)
+_THREAD = re.compile(r"(?:\d+/)?(\d{1,10})", re.ASCII)
+_CPU = re.compile(r"\[\d+\]", re.ASCII)
+_FRAME = re.compile(r"([0-9a-f]{1,16})\s+(\S.*)", re.ASCII)
+_OFFSET = re.compile(r"\+0x[0-9a-f]+", re.ASCII)
 _MAPPING_LINE = re.compile(
     r"PERF_RECORD_MMAP2? [-\d/]+: \[0x(?P<start>[0-9a-f]+)\(0x(?P<size>[0-9a-f]+)\) @ (?:0x)?(?P<offset>[0-9a-f]+)"
     r"[^\]]*\]: \S+ (?P<file>/.+)$"
 )
-_CODE_BYTES = 16
-_SIMPLEPERF_LINE = re.compile(r"^\s*(?P<key>[a-z_]+): ?(?P<value>.*)$")
-_LOST = re.compile(r"^\s+lost_count: (\d+)\s*$", re.M)
+_SIMPLEPERF_LINE = re.compile(r"\s*([a-z_]+): ?(.*)")
+_NUMBER = re.compile(r"\d{1,18}", re.ASCII)
+_ADDRESS = re.compile(r"[0-9a-f]{1,16}", re.ASCII)
 _UNNAMED = ("[unknown]", "unknown", "")
 
 
@@ -46,76 +46,120 @@ class _Sample(NamedTuple):
     code: bytes = b""
 
 
-class _Mapping(NamedTuple):
-    start: int
-    end: int
-    file_offset: int
-    content: bytes
+class _Head(NamedTuple):
+    """Whose sample it is and when it was taken; `rest` is what the line says after that."""
 
-    def code_at(self, address: int) -> bytes:
-        at = address - self.start + self.file_offset
-        return self.content[at : at + _CODE_BYTES]
+    time_ns: int
+    thread: int
+    rest: str
 
 
-def read_perf_script(path: Path, architecture: str) -> KernelSamples:
-    """Only the innermost frame of each sample counts."""
+def read_perf_script(path: Path, architecture: str, *, reads_files: bool = False) -> KernelSamples:
+    """Only the innermost frame of each sample counts. `reads_files` opens the files that the recording names."""
+    dropped = 0
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        if _is_simpleperf(path):
+            records = list(_read_records(path))
+            dropped = sum(_number(fields, "lost_count") or 0 for kind, fields in records if kind == "lost_situation")
+            samples = [_describe(fields) for kind, fields in records if kind == "sample" and _is_complete(fields)]
+        else:
+            samples = list(_read_perf(path, MappedCode(reads_files=reads_files)))
     except OSError as error:
         raise TraceError(f"{path} cannot be read: {error.strerror}.", hint=_HINT) from error
-    is_simpleperf = re.search(r"^sample:\s*$", text, re.M) is not None
-    samples = list(_read_simpleperf(text) if is_simpleperf else _read_perf(text))
     if not samples:
         raise TraceError(f"{path} holds no samples that perf script or simpleperf report-sample printed.", hint=_HINT)
-    lost = sum(int(count) for count in _LOST.findall(text)) if is_simpleperf else 0
-    return _build_samples(samples, architecture, lost)
+    return _build_samples(samples, architecture, dropped)
 
 
-def _read_perf(text: str) -> Iterator[_Sample]:
-    mappings: list[_Mapping] = []
-    head: re.Match[str] | None = None
-    for line in text.splitlines():
-        mapped = _MAPPING_LINE.search(line)
-        if mapped:
-            mappings += _open_mapping(mapped)
+def _lines(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        while line := file.readline(_LONGEST_LINE):
+            yield line.rstrip("\n")
+
+
+def _is_simpleperf(path: Path) -> bool:
+    return any(line.rstrip() == "sample:" for line in _lines(path))
+
+
+def _read_perf(path: Path, mapped: MappedCode) -> Iterator[_Sample]:
+    head: _Head | None = None
+    for line in _lines(path):
+        found = _MAPPING_LINE.search(line) if "PERF_RECORD_MMAP" in line else None
+        if found:
+            start, size, offset = (int(found[key], 16) for key in ("start", "size", "offset"))
+            mapped.add(start, size, offset, found["file"])
             continue
-        whole = _PERF_LINE.match(line)
-        frame = whole or (_PERF_FRAME.match(line) if head else None)
-        if frame:
-            yield _read_frame(whole or head or frame, frame, mappings)
-        head = None if frame else _PERF_HEAD.match(line)
+        own = _read_head(line)
+        # With call chains the frames stand below, each on a line of its own, the innermost first.
+        frame = _find_frame(own.rest) if own else _read_frame(line.strip()) if head and line[:1].isspace() else None
+        of = own or head
+        if of and frame:
+            address, symbol, library = frame
+            sample = _sample(of.time_ns, of.thread, address, symbol, library)
+            yield sample._replace(code=mapped.code_at(address))
+        head = own if own and not frame else None
 
 
-def _read_frame(head: re.Match[str], frame: re.Match[str], mappings: list[_Mapping]) -> _Sample:
-    seconds, _, fraction = head["time"].partition(".")
-    time_ns = int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9])
-    address = int(frame["ip"], 16)
-    code = next((m.code_at(address) for m in reversed(mappings) if m.start <= address < m.end), b"")
-    return _sample(time_ns, int(head["tid"]), address, frame["symbol"], frame["dso"])._replace(code=code)
+def _read_head(line: str) -> _Head | None:
+    """The thread and the time that a sample starts with: `name 4711/4712 [001] 81234.567890: rest`."""
+    before: list[str] = []
+    for found in re.finditer(r"\S+", line):
+        time = _TIME.fullmatch(found[0])
+        words = before[:-1] if before and _CPU.fullmatch(before[-1]) else before
+        thread = _THREAD.fullmatch(words[-1]) if time and words else None
+        if time and thread:
+            time_ns = int(time[1]) * 10**9 + int(time[2].ljust(9, "0"))
+            return _Head(time_ns, int(thread[1]), line[found.end() :])
+        before = [*before[-1:], found[0]]
+    return None
 
 
-def _open_mapping(found: re.Match[str]) -> list[_Mapping]:
-    """The mapping with its file, or nothing where that file is not on this machine."""
-    start = int(found["start"], 16)
-    path = Path(found["file"])
-    if not path.is_file():
-        return []
-    return [_Mapping(start, start + int(found["size"], 16), int(found["offset"], 16), path.read_bytes())]
+def _find_frame(text: str) -> tuple[int, str, str] | None:
+    """The frame that follows the name of the event, `cycles:`, or stands alone."""
+    _, colon, behind = text.rpartition(": ")
+    return (_read_frame(behind.strip()) if colon else None) or _read_frame(text.strip())
 
 
-def _read_simpleperf(text: str) -> Iterator[_Sample]:
-    for block in re.split(r"^sample:\s*$", text, flags=re.M)[1:]:
-        fields: dict[str, str] = {}
-        for line in block.splitlines():
-            found = _SIMPLEPERF_LINE.match(line)
-            # Frames of the callers follow and repeat these keys.
-            if found:
-                fields.setdefault(found["key"], found["value"].strip())
-        if fields.get("time", "").isdigit() and fields.get("thread_id", "").isdigit():
-            address = int(fields.get("vaddr_in_file", "0"), 16)
-            yield _sample(
-                int(fields["time"]), int(fields["thread_id"]), address, fields.get("symbol", ""), fields.get("file", "")
-            )
+def _read_frame(text: str) -> tuple[int, str, str] | None:
+    """Address, function and library of `7f21c0de10 function+0x48 (/opt/lib/library.so)`."""
+    place, bracket, library = text.rpartition(" (")
+    found = _FRAME.fullmatch(place.rstrip()) if bracket and library.endswith(")") else None
+    if not found:
+        return None
+    name, plus, offset = found[2].rpartition("+0x")
+    symbol = name if plus and _OFFSET.fullmatch(f"+0x{offset}") else found[2]
+    return int(found[1], 16), symbol, library[:-1]
+
+
+def _read_records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The records of simpleperf with what they are of; frames of callers repeat keys, and the first one counts."""
+    kind, fields = "", dict[str, str]()
+    for line in _lines(path):
+        if line and not line[0].isspace():
+            yield kind, fields
+            kind, fields = line.rstrip().rstrip(":"), {}
+        elif found := _SIMPLEPERF_LINE.fullmatch(line):
+            fields.setdefault(found[1], found[2].strip())
+    yield kind, fields
+
+
+def _number(fields: Mapping[str, str], key: str) -> int | None:
+    return int(fields[key]) if _NUMBER.fullmatch(fields.get(key, "")) else None
+
+
+def _is_complete(fields: Mapping[str, str]) -> bool:
+    return _number(fields, "time") is not None and _number(fields, "thread_id") is not None
+
+
+def _describe(fields: Mapping[str, str]) -> _Sample:
+    address = fields.get("vaddr_in_file", "")
+    return _sample(
+        int(fields["time"]),
+        int(fields["thread_id"]),
+        int(address, 16) if _ADDRESS.fullmatch(address) else 0,
+        fields.get("symbol", ""),
+        fields.get("file", ""),
+    )
 
 
 def _sample(time_ns: int, thread: int, address: int, symbol: str, library: str) -> _Sample:

@@ -37,7 +37,7 @@ class Places:
 
     entries: Positions
     tables: tuple[Tables, ...]
-    texts: tuple[Positions, Positions]
+    texts: tuple[tuple[Positions, Positions], ...]
     start: Positions
     end: Positions
 
@@ -84,12 +84,11 @@ def read_times(
 
 def _find_touched(buffer: Buffer, places: Places) -> Positions:
     """The words, counted from the start of the file, that entries, tables and texts of the block consist of."""
-    first, length = places.texts
     spans = [
         (places.entries, np.full(len(places.entries), _WORD)),
         *((tables.at, buffer.sizes(tables)) for tables in places.tables),
         # The length stands before the text.
-        (first - _WORD, length + _WORD),
+        *((first - _WORD, length + _WORD) for first, length in places.texts),
     ]
     starts = np.concatenate([start // _WORD for start, _ in spans])
     counts = np.concatenate([-(-size // _WORD) for _, size in spans])

@@ -4,25 +4,48 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from etprof.core.errors import TraceError
-from etprof.core.run import BlockResult, CpuState, OutputTensor, RunnerResult
+from etprof.core.regular_files import read_regular
+from etprof.core.run import BlockResult, CpuState, CpuTime, OutputTensor, RunnerResult, ThreadTime
 
-_SCHEMA_VERSION = 1
+# 1: the first.
+# 2: frequencies have the number of their core; `cpu_time`.
+_SCHEMA_VERSION = 2
+_MOST_BYTES = 1 << 26
+# The types that numpy reads, and one whose bits are the upper half of a float32.
+_NUMBERS = frozenset({
+    "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
+    "bfloat16",
+})  # fmt: skip
 
 
 class _Output(BaseModel):
     dtype: str
     shape: tuple[int, ...]
     sha256: str
-    file: str
+    # A plain name in the folder of outputs, or none.
+    file: str = Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*)?$")
 
 
 class _CpuState(BaseModel):
-    frequencies_khz: tuple[int, ...] = ()
+    frequencies_khz: dict[int, int] = {}
     load_average: float | None = None
     temperature_c: float | None = None
+
+
+class _ThreadTime(BaseModel):
+    ran_ns: int
+    waited_ns: int | None
+    core_before: int | None
+    core_after: int | None
+
+
+class _CpuTime(BaseModel):
+    wall_ns: int
+    cpu_ns: int
+    threads: tuple[_ThreadTime, ...]
 
 
 class _RunnerResult(BaseModel):
@@ -47,12 +70,13 @@ class _RunnerResult(BaseModel):
     peak_bytes: int | None
     cpu_before: _CpuState | None
     cpu_after: _CpuState | None
+    cpu_time: _CpuTime | None
     outputs: tuple[_Output, ...]
 
 
 def read_runner_result(path: Path) -> RunnerResult:
     try:
-        said = _RunnerResult.model_validate_json(path.read_bytes())
+        said = _RunnerResult.model_validate_json(read_regular(path, _MOST_BYTES))
     except OSError as error:
         raise TraceError(f"The runner left no result file {path.name}.") from error
     except ValidationError as error:
@@ -81,6 +105,7 @@ def read_runner_result(path: Path) -> RunnerResult:
         peak_bytes=said.peak_bytes,
         cpu_before=_cpu_state(said.cpu_before),
         cpu_after=_cpu_state(said.cpu_after),
+        cpu_time=_cpu_time(said.cpu_time),
         outputs=tuple(OutputTensor(o.dtype, o.shape, o.sha256, o.file) for o in said.outputs),
     )
 
@@ -89,20 +114,37 @@ def _cpu_state(said: _CpuState | None) -> CpuState:
     return CpuState(**said.model_dump()) if said else CpuState()
 
 
-def read_output_values(folder: Path, result: BlockResult) -> tuple[NDArray[np.float64], ...]:
-    """The output tensors of a block as numbers, flattened."""
-    return tuple(_read_values(folder / output.file, output.dtype) for output in result.outputs)
+def _cpu_time(said: _CpuTime | None) -> CpuTime | None:
+    if said is None:
+        return None
+    return CpuTime(said.wall_ns, said.cpu_ns, tuple(ThreadTime(**thread.model_dump()) for thread in said.threads))
+
+
+Values = NDArray[np.float64]
+
+
+def read_output_values(
+    folder: Path, result: BlockResult, known: dict[tuple[str, str], Values] | None = None
+) -> tuple[Values | None, ...]:
+    """The outputs of a block as numbers, flattened; None for one that is not numbers, such as a text.
+
+    `known` are those that were read already, by file and type; what is read now is added.
+    """
+    read = {} if known is None else known
+    keys = [(o.file, o.dtype) if o.file and o.dtype in _NUMBERS else None for o in result.outputs]
+    for file, dtype in (key for key in keys if key and key not in read):
+        read[file, dtype] = _read_values(folder / file, dtype)
+    return tuple(read[key] if key else None for key in keys)
 
 
 def _read_values(path: Path, dtype: str) -> NDArray[np.float64]:
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise TraceError(f"The output file {path.name} cannot be read: {error.strerror}.") from error
     if dtype == "bfloat16":
-        # numpy has no bfloat16: its bits are the upper half of a float32.
         return (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").astype(np.float64)
     try:
         return np.frombuffer(data, np.dtype(dtype).newbyteorder("<")).astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise TraceError(f"The output file {path.name} does not hold {dtype} values.") from error

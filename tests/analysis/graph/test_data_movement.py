@@ -141,6 +141,51 @@ def test_a_transpose_comes_from_the_model_from_an_edge_of_the_delegate_or_from_t
     }
 
 
+def a_concatenation(index: int, given: tuple[int, ...], made: int, module: str = "") -> GraphNode:
+    operands = tuple(a_tensor(number, 1, 4, 6, 8) for number in given)
+    whole = a_tensor(made, 1, 4, 6, 8 * len(given))
+    return a_node(index, f"XNNConcatenate{len(given)}", 9, inputs=operands, outputs=(whole,), module=module)
+
+
+def test_the_copy_of_a_concatenation_names_its_operands_its_module_and_why_it_copies() -> None:
+    found = changes(
+        [convolution("d0.0"), clamp("d0.1"), an_operator("d0.2", "Copy (NC, X32) #1"), convolution("d0.3")],
+        node(0, (0, 1), (NHWC, NHWC), handle=1, module="down.0"),
+        node(1, (1, 2), (NHWC, NHWC), handle=2),
+        a_concatenation(2, (1, 2), 3),
+        node(3, (3, 4), (NHWC, NHWC), handle=3, module="up.0"),
+    )
+    change = found["d0.2"]
+    assert change.kind == "copy"
+    assert change.shape == "[1, 4, 6, 8] + [1, 4, 6, 8] -> [1, 4, 6, 16]"
+    assert change.module_path == "before up.0"
+    assert change.cause == "concatenation of 2 operands along axis 3 (down.0): XNNPACK copies each into the output"
+
+
+def test_operands_from_outside_the_partition_have_no_maker() -> None:
+    found = changes([an_operator("d0.0", "Copy (NC, X32) #1")], a_concatenation(0, (7, 8), 3, "skip"))
+    assert found["d0.0"].module_path == "skip"
+    assert found["d0.0"].cause == "concatenation of 2 operands along axis 3: XNNPACK copies each into the output"
+
+
+def test_a_neighbour_is_found_through_nodes_without_a_module() -> None:
+    found = changes(
+        [transpose("d0.0"), clamp("d0.1"), convolution("d0.2")],
+        node(0, (1, 2), (NCHW, NHWC), TO_NHWC),
+        node(1, (2, 3), (NHWC, NHWC), handle=4),
+        node(2, (3, 4), (NHWC, NHWC), handle=5, module="features.0"),
+    )
+    assert found["d0.0"].module_path == "before features.0"
+
+
+def test_a_slice_a_pad_and_a_portable_move_come_from_the_model() -> None:
+    rows = [an_operator("d0.0", "Slice (ND, X32) #1"), an_operator("p0", "native_call_cat.out")]
+    graph = a_graph((node(0, (1, 2), ((1000,), (10,)), handle=3),))
+    portable = {OperatorId("p0"): a_node(0, "aten::cat.out")}
+    found = list_layout_changes(rows, {**nodes_of(graph), **portable}, graph)
+    assert {change.identity: change.cause for change in found} == {"d0.0": "the model", "p0": "the model"}
+
+
 def test_transposes_back_to_back_cancel() -> None:
     rows = [convolution("d0.0"), transpose("d0.1", 0.02), transpose("d0.2", 0.03), convolution("d0.3")]
     partition = (
@@ -240,6 +285,18 @@ def test_rows_of_a_report_carry_module_shape_bytes_and_rate(variant: VariantRepo
     times = [row.mean_ms for row in variant.layout_changes]
     assert len(times) == 3
     assert times == sorted(times, reverse=True)
+
+
+def test_the_report_names_modules_as_the_list_of_a_single_trace_does() -> None:
+    trace, graph = recorded("mobilenet_v3"), recorded_graph("mobilenet_v3")
+    nodes = list_mapped(align_operators(collect_operators([trace]), graph))
+    alone = list_layout_changes(build_operators([trace]), nodes, graph)
+    session = a_session(results=paired_results([4.8] * 4, [2.0] * 4))
+    run = a_loaded_run(session, {"on": [trace]}, graph=graph)
+    report = build_report(run, title="t", created_at="now")
+    found = {change.identity: change.module_path for change in report.variants[1].layout_changes}
+    assert found == {change.identity: change.module_path for change in alone}
+    assert all(found.values())
 
 
 def test_operators_of_a_report_carry_the_module_that_their_node_tells(variant: VariantReport) -> None:

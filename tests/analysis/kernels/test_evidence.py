@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from etprof.analysis.kernels.evidence import judge_share
-from etprof.core.report import Executed, Interval
+from etprof.core.estimates import Interval
+from etprof.core.report import Executed
 from sample_builder import (
     ARM_SCALAR,
     AVX512,
@@ -16,6 +17,7 @@ from sample_builder import (
     NEON,
     PLAIN,
     POOL,
+    SEEN,
     SME,
     US,
     a_sampled_trace,
@@ -106,9 +108,77 @@ def test_samples_that_fell_into_no_compute_operator_leave_it_unknown(tmp_path: P
     assert found.verdict == "SME2 executed: unknown, no sample fell into the 2 Convolution/GEMM operators."
 
 
-def test_an_extension_without_instructions_of_its_own_is_not_what_is_proven(tmp_path: Path) -> None:
-    found = prove(a_sampled_trace(tmp_path), samples(met(90, PLAIN, 20)), seen=("i8mm", "dot"))
-    assert (found.extension, found.advertised) == ("SME2", False)
+# smmla, sdot, fmla v0.8h, bfmmla, ld1w {z0.s}, smmla z0.s.
+WORDS = {
+    name: word.to_bytes(4, "little")
+    for name, word in {
+        "I8MM": 0x4E82A420, "DotProd": 0x4E829420, "FP16": 0x4E420C20, "BF16": 0x6E42EC20, "SVE": 0xA540A000,
+        "I8MM of SVE": 0x45029820,
+    }.items()
+}  # fmt: skip
+MODERN = ("i8mm", "dot", "bf16", "fp16arith", "sve")
+
+
+@pytest.mark.parametrize(
+    ("hidden", "label", "own"),
+    [
+        (("i8mm", "dot"), "i8mm and dot product", ("I8MM", "DotProd", "I8MM of SVE")),
+        (("dot",), "dot product", ("DotProd",)),
+        (("i8mm",), "i8mm", ("I8MM", "I8MM of SVE")),
+        (("fp16arith", "fhm"), "fp16 arithmetic", ("FP16",)),
+        (("bf16",), "bf16", ("BF16",)),
+        (("sve", "sve2"), "SVE", ("SVE", "I8MM of SVE")),
+    ],
+)
+def test_only_instructions_of_what_was_hidden_are_strays(
+    tmp_path: Path, hidden: tuple[str, ...], label: str, own: tuple[str, ...]
+) -> None:
+    trace = a_sampled_trace(tmp_path)
+    for word, code in WORDS.items():
+        content = samples(met(90, PLAIN, 20) + met(1, place(code), 30))
+        found = prove(trace, content, seen=MODERN, hidden=hidden)
+        assert (found.extension, found.shown, found.advertised) == (label, False, True)
+        assert (word, found.stray) == (word, int(word in own))
+
+
+def test_a_cpu_without_sme_is_asked_for_what_it_has(tmp_path: Path) -> None:
+    found = prove(a_sampled_trace(tmp_path), samples(met(90, place(WORDS["I8MM"]), 20)), seen=("i8mm", "dot"))
+    assert (found.extension, found.shown, found.advertised) == ("i8mm and dot product", True, True)
+    assert found.verdict.startswith("i8mm and dot product executed: yes, in 1 of 2")
+    assert found.operators[0].kernels[0].instruction_class == "I8MM"
+
+
+def test_a_cpu_without_any_extension_executes_neon(tmp_path: Path) -> None:
+    found = prove(a_sampled_trace(tmp_path), samples(met(90, PLAIN, 20)), seen=("aes", "crc32"))
+    assert found.verdict.startswith("NEON executed: yes, in 1 of 2")
+    assert "SME" not in repr(found)
+
+
+def test_where_features_are_not_known_nothing_is_said_to_be_shown(tmp_path: Path) -> None:
+    found = prove(a_sampled_trace(tmp_path), samples(met(90, PLAIN, 20)), seen=())
+    assert (found.extension, found.shown, found.advertised) == ("SME2", None, False)
+
+
+def test_streaming_sve_in_an_sme_kernel_is_no_sve(tmp_path: Path) -> None:
+    """ld1w of a kernel for SME2 is executed in streaming mode, which needs no SVE."""
+    trace = a_sampled_trace(tmp_path)
+    kernel = samples(met(50, place(WORDS["SVE"]), 20) + met(50, place(SME), 30))
+    assert prove(trace, kernel, seen=(*SEEN, *MODERN), hidden=("sve",)).stray == 0
+    assert prove(trace, kernel, seen=(*SEEN, *MODERN), hidden=SEEN).stray == 100
+
+
+@pytest.mark.parametrize(
+    ("kernel", "label"),
+    [
+        ("kai_kernel_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa", "SME"),
+        ("kai_kernel_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa", "SME2"),
+        ("", "SME2"),
+    ],
+)
+def test_a_kernels_name_tells_sme_from_sme2(tmp_path: Path, kernel: str, label: str) -> None:
+    found = prove(a_sampled_trace(tmp_path), samples(met(90, place(SME, kernel), 20)))
+    assert found.extension == label
+    assert found.verdict.startswith(f"{label} executed: yes")
 
 
 @pytest.mark.parametrize(
@@ -129,6 +199,8 @@ def test_kernels_that_the_libraries_name_are_told_by_extension(tmp_path: Path) -
     trace = a_sampled_trace(tmp_path)
     names = ("kai_run_a_sme2_mopa", "xnn_gemm__neonsme2", "kai_run_b_neon", "unsmeared")
     assert prove(trace, samples([], kernel_names=names)).compiled_in == names[:2]
+    others = ("kai_run_c_neon_dotprod", "kai_run_d_neon_i8mm", "xnn_gemm__neondotfp16arith", "kai_run_e_sme2_dot")
+    assert prove(trace, samples([], kernel_names=others), seen=MODERN).compiled_in == others[:3]
     assert prove(trace, samples([])).compiled_in is None
 
 

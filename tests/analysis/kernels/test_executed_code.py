@@ -23,6 +23,16 @@ def test_a_function_is_named_by_its_symbol_or_by_where_it_begins() -> None:
     ]
 
 
+def test_code_of_unknown_functions_is_kept_apart_by_all_that_it_executes() -> None:
+    smmla, fmla_half = ((word).to_bytes(4, "little") for word in (0x4E82A420, 0x4E420C20))
+    places = [place(NEON + smmla, function=-1), place(NEON + smmla + fmla_half, function=-1), place(NEON, function=-1)]
+    assert classes(*places) == {
+        f"{XNNPACK}, unnamed I8MM code": "I8MM",
+        f"{XNNPACK}, unnamed I8MM and FP16 code": "I8MM",
+        f"{XNNPACK}, unnamed NEON code": "NEON",
+    }
+
+
 def test_code_outside_of_any_library_is_said_to_be() -> None:
     nowhere = replace(place(SME, function=-1), library=-1)
     code = describe_code(samples(met(1, nowhere, 0)))
@@ -73,11 +83,22 @@ def test_places_lead_to_their_functions_and_keep_their_own_instructions() -> Non
         ("kai_run_lhs_pack_sme", "SME"),
         ("xnn_pf32_gemm_minmax_ukernel_1x32__neonsme2", "SME"),
         ("xnn_x32_packw_gemm__neonsve", "SVE"),
+        ("kai_run_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4vlx4_1x4vl_sme2_dot", "SME"),
+        ("kai_run_matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm", "I8MM"),
+        ("xnn_qs8_qc8w_gemm_minmax_fp32_ukernel_4x16c8__neoni8mm", "I8MM"),
+        ("kai_run_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x4_neon_dotprod", "DotProd"),
+        ("xnn_qs8_qc8w_gemm_minmax_fp32_ukernel_4x16c4__asm_aarch64_neondot_cortex_a55", "DotProd"),
+        ("xnn_qd8_f16_qc8w_gemm_minmax_ukernel_4x16c4__neondotfp16arith", "DotProd"),
+        ("xnn_bf16_f32_gemm_minmax_ukernel_4x8__neonbf16_bfdot", "BF16"),
+        ("xnn_f16_gemm_minmax_ukernel_6x16__neonfp16arith_ld64", "FP16"),
+        ("xnn_f16_f32_vcvt_ukernel__neonfp16_u16", "NEON"),
         ("xnn_f32_gemm_minmax_ukernel_4x8__asm_aarch64_neonfma_cortex_a53", "NEON"),
         ("xnn_bf16_f32_gemm__avx512amx", "AMX"),
         ("xnn_f32_gemm_minmax_ukernel_7x16c__avx512f", "AVX-512"),
         ("xnn_qs8_gemm_ukernel__avx256skx", "AVX-512"),
         ("xnn_f32_gemm_minmax_ukernel_5x16__fma3_broadcast", "AVX2"),
+        ("xnn_qd8_f32_qc8w_gemm_minmax_ukernel_5x8c8__avxvnni_prfm", "AVX2"),
+        ("xnn_f32_gemm_minmax_ukernel_4x16__avx_broadcast", "AVX"),
         ("xnn_f32_vadd__sse2", "SSE"),
         ("xnn_f32_vadd__ssse3", "SSE"),
         ("xnn_f32_maxpool__scalar_u1", "scalar"),

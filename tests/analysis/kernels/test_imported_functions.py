@@ -41,7 +41,15 @@ def test_code_that_could_not_be_read_is_what_its_name_says() -> None:
     assert found.operators[0].category == "GEMM"
 
 
-def test_the_extension_is_the_best_of_the_architecture() -> None:
+def test_a_recording_without_sme_is_evidence_of_what_it_has_and_says_nothing_was_shown() -> None:
+    dot = place((0x4E829420).to_bytes(4, "little"), "xnn_qs8_gemm__neondot", function=0x40)
+    found = build_imported_evidence("perf", samples(met(60, dot, 0) + met(40, PLAIN, 5)))
+    assert found.verdict.startswith("dot product executed: yes (60.0 % of all samples")
+    assert found.shown is None
+    assert "SME" not in repr(found)
+
+
+def test_the_extension_is_the_best_that_was_executed() -> None:
     copying = place(AVX512, "memcpy", library=LIBC)
     found = build_imported_evidence("perf", samples(met(9, copying, 0), "x86_64"))
     assert found.extension == "AVX-512 and AMX"

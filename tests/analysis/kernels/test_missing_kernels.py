@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from etprof.analysis.kernels.missing_kernels import explain, find_rule
+from etprof.core.extensions import EXTENSIONS
 from etprof.core.operators import OperatorId
 from etprof.core.report import Executed, OperatorKernels
 from etprof.store.coverage_file import load_coverage
 
+SME, AVX512 = EXTENSIONS["arm64"][1], EXTENSIONS["x86_64"][1]
 ROW = OperatorKernels(
     OperatorId("d0.0"), "", "GEMM", "", True, "", 100, 0, (), {}, None, Executed.NO
 )  # fmt: skip
@@ -54,9 +56,30 @@ def test_recorded_names_find_their_rule(name: str, covered: bool) -> None:
     ],
 )
 def test_the_likely_reason_is_given(changes: dict[str, object], version: str, said: str) -> None:
-    assert said in explain(replace(ROW, **changes), load_coverage(), "SME", version)  # type: ignore[arg-type]
+    assert said in explain(replace(ROW, **changes), load_coverage(), SME, version)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "instruction_class", "covered"),
+    [
+        ("Fully Connected (NC, QD8, F32, QC8W) GEMM #1", "I8MM", True),
+        ("Convolution (NHWC, QC8) IGEMM #1", "DotProd", True),
+        ("Convolution (NHWC, QC8) DWConv #1", "I8MM", False),
+        ("Convolution (NHWC, F32) IGEMM #1", "I8MM", False),
+        ("Batch Matrix Multiply (NC, F16) GEMM #1", "DotProd", False),
+        ("Convolution (NHWC, F16) DWConv #1", "FP16", True),
+        ("Convolution (NHWC, F32) IGEMM #1", "FP16", False),
+        ("Convolution (NHWC, QC8) IGEMM #1", "FP16", False),
+        ("Convolution (NHWC, F32) IGEMM #1", "BF16", False),
+        ("Fully Connected (NC, QS8, QC8W) GEMM #1", "SVE", False),
+    ],
+)
+def test_other_extensions_are_a_question_of_the_data_type(name: str, instruction_class: str, covered: bool) -> None:
+    rule = find_rule(load_coverage(), name, instruction_class, "1.5.1")
+    assert rule is not None
+    assert rule.covered is covered
 
 
 def test_an_extension_without_a_table_or_an_unknown_version_gets_no_reason() -> None:
-    assert explain(replace(ROW, name="Convolution (NHWC, F32) IGEMM #1"), load_coverage(), "AVX-512", "1.5.1") == ""
-    assert explain(replace(ROW, name="Convolution (NHWC, F32) IGEMM #1"), load_coverage(), "SME", "") == ""
+    assert explain(replace(ROW, name="Convolution (NHWC, F32) IGEMM #1"), load_coverage(), AVX512, "1.5.1") == ""
+    assert explain(replace(ROW, name="Convolution (NHWC, F32) IGEMM #1"), load_coverage(), SME, "") == ""

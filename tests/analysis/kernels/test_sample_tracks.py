@@ -40,9 +40,9 @@ def build(trace: Trace, content: KernelSamples) -> tuple[Track, ...]:
 def test_samples_become_moments_of_the_recorded_inferences(tmp_path: Path) -> None:
     trace = a_trace(tmp_path, 0.25)
     tracks = build(trace, some_samples(trace))
-    assert [(track.variant, track.name, track.instants) for track in tracks] == [
-        (ON, "1 of 1 kernel samples, thread 7", True),
-        (ON, "1 of 1 kernel samples, thread 8", True),
+    assert [(track.variant, track.name, track.instants, track.thread) for track in tracks] == [
+        (ON, "1 of 1 kernel samples", True, 7),
+        (ON, "1 of 1 kernel samples", True, 8),
     ]
     assert [[(s.name, s.category, s.start_ns, s.duration_ns) for s in track.slices] for track in tracks] == [
         [("xnn_f32_gemm__avx512f", "AVX-512", 5_000, 0)],
@@ -60,7 +60,7 @@ def test_of_very_many_samples_the_earliest_are_shown(tmp_path: Path) -> None:
     trace = a_trace(tmp_path, 0.25)
     begin = second_inference(trace)
     (track,) = build(trace, samples([(begin + at, KERNEL) for at in reversed(range(6_000))], "x86_64"))
-    assert track.name == "5000 of 6000 kernel samples, thread 7"
+    assert track.name == "5000 of 6000 kernel samples"
     assert [piece.start_ns for piece in track.slices] == list(range(5_000))
 
 

@@ -59,6 +59,24 @@ def test_a_variant_of_another_thread_count_borrows_nothing(tmp_path: Path) -> No
     assert report.variants[1].operators[0].kernels == ()
 
 
+def test_a_variant_that_hides_nothing_is_evidence_of_what_the_other_hid(tmp_path: Path) -> None:
+    """The CPU has SME2, and the comparison is about i8mm."""
+    session = a_sampled_session()
+    seen = ("sme", "sme2", "i8mm", "dot")
+    off, on, twin = (replace(result, features_seen=seen) for result in session.results)
+    results = (replace(off, features_hidden=("i8mm",)), on, twin)
+    trace = read_inferences(tmp_path, an_inference([("Fully Connected (NC, QS8, QC8W) GEMM #1", 80)]))
+    content = samples(met(60, place((0x4E82A420).to_bytes(4, "little"), "kernel_a"), 20))
+    run = a_loaded_run(
+        replace(session, results=results),
+        {name: [trace] for name in ("off", "on", "on_kernels")},
+        sampled={"on_kernels": [(content, trace)]},
+    )
+    evidence = build_report(run, title="t", created_at="now").variants[2].evidence
+    assert evidence is not None
+    assert evidence.verdict.startswith("i8mm executed: yes, in 1 of 1")
+
+
 def test_a_trace_variant_without_samples_is_a_finding(tmp_path: Path) -> None:
     findings = a_report(tmp_path, a_sampled_session(), sampled=False).findings
     assert [f.message for f in findings if f.kind is FindingKind.NOT_SAMPLED] == [

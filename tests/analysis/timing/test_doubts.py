@@ -13,7 +13,7 @@ from etprof.analysis.report import build_report
 from etprof.core.findings import FindingKind
 from etprof.core.loaded_run import Outputs
 from etprof.core.plan import SEQUENTIAL
-from etprof.core.run import STOCK_RUNNER, BlockResult, CpuState, Session
+from etprof.core.run import STOCK_RUNNER, BlockResult, CpuTime, Session, ThreadTime
 from trace_builder import a_call, an_inference, read_inferences
 
 CALM = paired_results([4.0, 4.01, 3.99, 4.0, 4.01, 3.99], [2.0, 2.01, 1.99, 2.0, 2.01, 1.99])
@@ -44,7 +44,7 @@ def test_a_calm_session_gives_no_reason_for_doubt() -> None:
         (calm_but(warmup_steady=False), FindingKind.NOT_STEADY),
         (calm_but(threads_in_force=4), FindingKind.THREADS_DIFFER),
         (calm_but(retried=("hot; median 3 ms",)), FindingKind.DISTURBED),
-        (calm_but(cpu_before=CpuState((2_000_000,)), cpu_after=CpuState((1_800_000,))), FindingKind.FREQUENCY_MOVED),
+        (calm_but(cpu_time=CpuTime(9, 9, (ThreadTime(5, 4),))), FindingKind.CORES_MISSING),
         ((*CALM, a_result("on", 6, error="crashed")), FindingKind.BLOCK_FAILED),
     ],
 )
@@ -90,6 +90,31 @@ def test_a_drift_is_told_with_its_direction_and_size() -> None:
         "off, 1 thread: latency rose by 11.8 % over the run.",
         "on, 1 thread: latency fell by 11.8 % over the run.",
     ]
+
+
+def test_a_machine_that_became_faster_was_not_throttled() -> None:
+    rising, falling = [4.0, 4.1, 4.2, 4.3, 4.4, 4.5], [4.5, 4.4, 4.3, 4.2, 4.1, 4.0]
+    report = build_report(a_loaded_run(a_session(results=paired_results(rising, falling))), title="t", created_at="now")
+    rose, fell = [finding.advice for finding in report.findings if finding.kind is FindingKind.DRIFT]
+    assert "throttled" in rose
+    assert "throttled" not in fell
+    assert "warmed" not in fell
+
+
+def test_blocks_that_failed_or_were_repeated_for_the_same_reason_are_one_finding() -> None:
+    failed = [a_result("on", 6 + i, error="crashed", log=f"on/{i}.log") for i in range(3)]
+    odd = a_result("on", 9, error="out of memory")
+    results = (
+        *(replace(r, retried=("it was hot",)) if r.index < 5 and r.experiment == "on" else r for r in CALM),
+        *failed,
+        odd,
+    )
+    report = build_report(a_loaded_run(a_session(results=results)), title="t", created_at="now")
+    messages = [finding.message for finding in report.findings]
+    assert "3 of 10 blocks of on_t1 failed: crashed" in messages
+    assert "Block 10 of on_t1 failed: out of memory" in messages
+    assert "on, 1 thread: 5 of 6 blocks were run again, the first because it was hot." in messages
+    assert len([m for m in messages if "failed" in m or "run again" in m]) == 3
 
 
 def test_an_operator_that_no_rule_matches_is_named(tmp_path: Path) -> None:

@@ -1,35 +1,30 @@
 """Layout churn: what transposes, copies, reshapes, pads and conversions cost, and which of them cancel each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 
 import numpy as np
 
+from etprof.analysis.graph.movement_causes import TRANSPOSE, Nodes, find_causes, find_module, is_concatenation
 from etprof.core.categories import DATA_MOVEMENT, ELEMENTWISE
-from etprof.core.graph import NO_HANDLE, GraphNode, ModelGraph, TensorSpec
+from etprof.core.graph import GraphNode, ModelGraph
 from etprof.core.operators import DELEGATED, OperatorId, group_by_call
 from etprof.core.report import CancellingPair, LayoutChange
 from etprof.core.rows import OperatorRow
 from etprof.core.trace import EventKind, Trace
 from etprof.core.units import NS_PER_MS, NS_PER_US
 
-Nodes = Mapping[OperatorId, GraphNode]
-
 CHURN = frozenset({"transpose", "copy", "reshape", "pad", "quantise or convert", "slice", "concat", "repeat"})
-TRANSPOSE = "transpose"
-# The graph does not tell the inputs of portable operators; these read as many bytes as they write.
+# A graph of version 1 does not tell the inputs of portable operators; these read as many bytes as they write.
 AS_MUCH_IN_AS_OUT = frozenset({"transpose", "copy", "reshape", "slice", "concat"})
 # XNNPACK records whole microseconds: a rate from a shorter time would be noise.
 _SHORTEST_RATED_MS = NS_PER_US / NS_PER_MS
-_BITS = {"4": 4, "8": 8, "16": 16, "32": 32, "64": 64}
-_NAMED_BITS = {"bool": 8, "double": 64, "float": 32, "half": 16, "long": 64, "int": 32, "byte": 8, "char": 8}
 
 
 def list_layout_changes(
     operators: Sequence[OperatorRow], nodes: Nodes, graph: ModelGraph | None
 ) -> tuple[LayoutChange, ...]:
     """Operators that only move data, the longest first. `nodes` are those of the graph, as far as they are known."""
-    causes = dict(_find_causes(operators, nodes))
+    causes = dict(find_causes(operators, nodes, graph))
     changes = [
         _build_change(row, nodes.get(row.identity), causes.get(row.identity, ""), graph)
         for row in operators
@@ -81,33 +76,20 @@ def _build_change(row: OperatorRow, node: GraphNode | None, cause: str, graph: M
         bytes_moved=moved,
         gb_per_s=moved / row.mean_ms / NS_PER_MS if moved is not None and is_rated else None,
         shape=_describe_shape(node) if node else "",
-        module_path=_find_module(row, node, graph) if node else "",
+        module_path=find_module(node, _partition_of(row, graph)) if node else "",
         cause=cause,
     )
 
 
 def _describe_shape(node: GraphNode) -> str:
-    before = next((tensor for tensor in node.inputs if not tensor.constant), None)
-    return " -> ".join(str(list(tensor.shape)) for tensor in (before, *node.outputs[:1]) if tensor)
+    """Every operand of a concatenation; of other nodes the first input is what is moved."""
+    given = [str(list(tensor.shape)) for tensor in node.inputs if not tensor.constant]
+    moved = " + ".join(given if is_concatenation(node) else given[:1])
+    return " -> ".join(filter(None, (moved, *(str(list(tensor.shape)) for tensor in node.outputs[:1]))))
 
 
-def _find_module(row: OperatorRow, node: GraphNode, graph: ModelGraph | None) -> str:
-    if node.module_path or graph is None or not row.delegated:
-        return node.module_path
-    return _find_neighbour(node, graph.partitions[row.identity.call])
-
-
-def _find_neighbour(node: GraphNode, partition: Sequence[GraphNode]) -> str:
-    """For a node that the lowering inserted: the module that reads its output, or else the one that made its input."""
-    made = {tensor.id for tensor in node.outputs} - {None}
-    taken = {tensor.id for tensor in node.inputs} - {None}
-    for other in partition:
-        if other.module_path and made & {tensor.id for tensor in other.inputs}:
-            return f"before {other.module_path}"
-    for other in partition:
-        if other.module_path and taken & {tensor.id for tensor in other.outputs}:
-            return f"after {other.module_path}"
-    return ""
+def _partition_of(row: OperatorRow, graph: ModelGraph | None) -> Sequence[GraphNode]:
+    return graph.partitions[row.identity.call] if graph and row.delegated else ()
 
 
 def _count_bytes(node: GraphNode, subcategory: str) -> int | None:
@@ -115,39 +97,12 @@ def _count_bytes(node: GraphNode, subcategory: str) -> int | None:
     sources = [tensor for tensor in node.inputs if not tensor.constant]
     if not sources and subcategory in AS_MUCH_IN_AS_OUT:
         sources = list(node.outputs)
-    sizes = [_size(tensor) for tensor in (*sources, *node.outputs)]
+    sizes = [tensor.bits for tensor in (*sources, *node.outputs)]
     if not sources or not node.outputs or None in sizes:
         return None
-    read, written = (sum(_size(tensor) or 0 for tensor in tensors) for tensors in (sources, node.outputs))
-    held, needed = (sum(prod(tensor.shape) for tensor in tensors) for tensors in (sources, node.outputs))
+    read, written = (sum(tensor.bits or 0 for tensor in tensors) for tensors in (sources, node.outputs))
+    held, needed = (sum(tensor.elements for tensor in tensors) for tensors in (sources, node.outputs))
     return round((read * min(1.0, needed / held if held else 0.0) + written) / 8)
-
-
-def _size(tensor: TensorSpec) -> int | None:
-    """Bits of a tensor."""
-    digits = "".join(c for c in tensor.dtype if c.isdigit())
-    bits = _BITS.get(digits) or _NAMED_BITS.get(tensor.dtype)
-    return prod(tensor.shape) * bits if bits else None
-
-
-def _find_causes(operators: Sequence[OperatorRow], nodes: Nodes) -> Iterator[tuple[OperatorId, str]]:
-    """Why a transpose is there: at the edge of a delegate call, inserted by the lowering, or asked for by the model."""
-    for (_, group, call), rows in group_by_call(operators).items():
-        if group != DELEGATED:
-            continue
-        moves = [row.category == DATA_MOVEMENT for row in rows]
-        first = moves.index(False) if False in moves else len(rows)
-        last = len(rows) - 1 - moves[::-1].index(False) if False in moves else -1
-        for at, row in enumerate(rows):
-            if row.subcategory != TRANSPOSE:
-                continue
-            node = nodes.get(row.identity)
-            if node and node.debug_handle != NO_HANDLE:
-                yield row.identity, "the model"
-            elif at < first or at > last:
-                yield row.identity, f"{'entry of' if at < first else 'exit from'} delegate call {call}"
-            elif node:
-                yield row.identity, "layout change inside the partition"
 
 
 def _find_inner_pairs(

@@ -1,19 +1,21 @@
 """Lays samples over a trace: which kernels each operator executed, and what that proves about an extension."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from etprof.analysis.kernels.executed_code import classes_of_name
 from etprof.analysis.kernels.missing_kernels import explain
 from etprof.analysis.kernels.sample_counts import Counts, OperatorCounts, count_samples
 from etprof.analysis.kernels.share_interval import estimate_share
 from etprof.core.categories import COMPUTE, categorize
 from etprof.core.coverage import Coverage
 from etprof.core.data_types import find_data_type
+from etprof.core.estimates import Interval
 from etprof.core.extensions import Extension, find_extension
 from etprof.core.loaded_run import SampledBlock
 from etprof.core.plan import Variant
-from etprof.core.report import Executed, Interval, KernelEvidence, OperatorKernels
+from etprof.core.report import Executed, KernelEvidence, OperatorKernels
 from etprof.core.rows import KernelUse
 from etprof.core.units import format_percent
 
@@ -30,19 +32,22 @@ def build_evidence(
     *,
     seen: Collection[str] = (),
     hidden: Collection[str] = (),
+    elsewhere: Iterable[Collection[str]] = (),
     version: str = "",
     coverage: Coverage | None = None,
     times_are_real: bool = True,
 ) -> KernelEvidence:
     """The evidence of all sampled blocks of a variant; `version` is that of the ExecuTorch which ran.
 
+    `elsewhere` has the features that each other variant of the run hid: a variant that hides none is evidence of these.
     Samples stand for time only where times are real; under emulation they are counted and no more.
     """
     first = blocks[0].samples
-    extension, shown = find_extension(first.architecture, seen, hidden)
+    extension, shown = find_extension(first.architecture, seen, hidden, elsewhere)
     counts = count_samples(blocks, extension.classes)
+    label = name_executed(extension, counts.function_class)
     operators = tuple(
-        _describe(own, counts, extension, shown=shown, version=version, coverage=coverage or {})
+        _describe(own, counts, extension, shown=bool(shown), version=version, coverage=coverage or {})
         for own in counts.operators.values()
     )
     compute = [row for row in operators if row.category in COMPUTE]
@@ -51,9 +56,9 @@ def build_evidence(
     return KernelEvidence(
         experiment=variant.experiment,
         threads=variant.threads,
-        extension=extension.label,
+        extension=label,
         shown=shown,
-        advertised=extension.feature in seen,
+        advertised=extension.is_among(seen),
         compiled_in=_compiled_in(first.kernel_names, extension),
         samples=counts.samples,
         waiting=counts.waiting,
@@ -64,7 +69,7 @@ def build_evidence(
         sampled_threads=len(first.threads),
         operators=operators,
         share=share,
-        verdict=write_verdict(extension.label, compute, share, "time" if times_are_real else "samples"),
+        verdict=write_verdict(label, compute, share, "time" if times_are_real else "samples"),
     )
 
 
@@ -94,6 +99,14 @@ def write_verdict(label: str, compute: Sequence[OperatorKernels], share: Interva
     return f"{label} executed: no, in none of {len(compute)} {kinds} operators ({interval}{also})."
 
 
+def name_executed(extension: Extension, function_class: Mapping[str, str]) -> str:
+    """The extension's name, which is SME where every kernel that executed was written for SME and none for SME2."""
+    kernels = [name for name, own in function_class.items() if own == "SME"]
+    if not kernels or any("sme2" in name or not classes_of_name(name) for name in kernels):
+        return extension.label
+    return extension.label.replace("SME2", "SME")
+
+
 def _describe(
     own: OperatorCounts, counts: Counts, extension: Extension, *, shown: bool, version: str, coverage: Coverage
 ) -> OperatorKernels:
@@ -114,7 +127,7 @@ def _describe(
         executed=judge_share(share),
     )
     wants_reason = shown and row.executed in (Executed.NO, Executed.UNCLEAR) and row.category in COMPUTE
-    return replace(row, reason=explain(row, coverage, extension.classes[0], version)) if wants_reason else row
+    return replace(row, reason=explain(row, coverage, extension, version)) if wants_reason else row
 
 
 def judge_share(share: Interval | None) -> Executed:
@@ -129,4 +142,4 @@ def _compiled_in(names: Sequence[str], extension: Extension) -> tuple[str, ...] 
     """Kernels of the extension by name; None where the libraries name no kernels at all."""
     if not names:
         return None
-    return tuple(n for n in names if any(f"_{mark}" in n or f"neon{mark}" in n for mark in extension.marks))
+    return tuple(name for name in names if set(classes_of_name(name)) & set(extension.classes))

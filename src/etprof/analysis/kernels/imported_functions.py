@@ -1,54 +1,46 @@
 """Evidence from samples without a trace: the kernels stand for themselves, since no operator is known."""
 
-from etprof.analysis.kernels.evidence import judge_share
-from etprof.analysis.kernels.executed_code import describe_code
-from etprof.analysis.kernels.instructions import UNKNOWN
+from collections import Counter
+from collections.abc import Iterable
+
+from etprof.analysis.kernels.evidence import judge_share, name_executed
+from etprof.analysis.kernels.executed_code import ExecutedCode, describe_code
+from etprof.analysis.kernels.instructions import UNKNOWN, pack_classes
 from etprof.analysis.kernels.share_interval import estimate_share
 from etprof.core.categories import categorize
-from etprof.core.extensions import EXTENSIONS
+from etprof.core.estimates import Interval
+from etprof.core.extensions import EXTENSIONS, Extension
 from etprof.core.operators import FUNCTION, OperatorId
-from etprof.core.report import Executed, Interval, KernelEvidence, OperatorKernels
+from etprof.core.report import Executed, KernelEvidence, OperatorKernels
 from etprof.core.rows import KernelUse
 from etprof.core.samples import KernelSamples
 from etprof.core.units import format_percent
 
 
 def build_imported_evidence(name: str, samples: KernelSamples) -> KernelEvidence:
-    """One row per function. Where its machine code could not be read, its class is what its name says."""
+    """One row per function. Where its machine code could not be read, its class is what its name says.
+
+    A recording does not say which features the CPU has: it is evidence of the best extension that was executed, or,
+    where none was, that the best one of the architecture was not.
+    """
     code = describe_code(samples)
-    extension = EXTENSIONS[samples.architecture][0]
-    counts: dict[int, int] = {}
     waits = code.waits[samples.location]
-    for function in code.function[samples.location[~waits]].tolist():
-        counts[function] = counts.get(function, 0) + 1
-    rows: list[OperatorKernels] = []
-    for function, count in sorted(counts.items(), key=lambda item: -item[1]):
-        kernel = KernelUse(code.names[function], code.classes[code.function_class[function]], count)
-        share = estimate_share(count if kernel.instruction_class in extension.classes else 0, count)
-        rows.append(
-            OperatorKernels(
-                identity=OperatorId.build(FUNCTION, len(rows)),
-                name=kernel.name,
-                category=categorize(kernel.name).name,
-                data_type="",
-                delegated=True,
-                selected="",
-                samples=count,
-                waiting=0,
-                kernels=(kernel,),
-                instructions={kernel.instruction_class: count},
-                share=share,
-                executed=Executed.UNCLEAR if kernel.instruction_class == UNKNOWN else judge_share(share),
-            )
-        )
-    hits = sum(row.samples for row in rows if row.kernels[0].instruction_class in extension.classes)
+    counts = Counter(code.function[samples.location[~waits]].tolist())
+    extension = _find_executed(samples.architecture, code, counts)
+    is_hit = code.uses_any(pack_classes(samples.architecture, extension.classes))
+    rows = tuple(
+        _build_row(i, code, function, count, is_hit=bool(is_hit[function]))
+        for i, (function, count) in enumerate(counts.most_common())
+    )
+    hits = sum(count for function, count in counts.items() if is_hit[function])
     unknown = sum(row.samples for row in rows if row.kernels[0].instruction_class == UNKNOWN)
-    share = estimate_share(hits, sum(row.samples for row in rows))
+    share = estimate_share(hits, counts.total())
+    label = name_executed(extension, {row.name: row.kernels[0].instruction_class for row in rows})
     return KernelEvidence(
         experiment=name,
         threads=len(samples.threads),
-        extension=extension.label,
-        shown=True,
+        extension=label,
+        shown=None,
         advertised=False,
         compiled_in=None,
         samples=int((~waits).sum()),
@@ -58,9 +50,36 @@ def build_imported_evidence(name: str, samples: KernelSamples) -> KernelEvidence
         dropped=samples.dropped,
         overruns=samples.overruns,
         sampled_threads=len(samples.threads),
-        operators=tuple(rows),
+        operators=rows,
         share=share,
-        verdict=_write_verdict(extension.label, share, unknown),
+        verdict=_write_verdict(label, share, unknown),
+    )
+
+
+def _find_executed(architecture: str, code: ExecutedCode, functions: Iterable[int]) -> Extension:
+    executed = list(functions)
+    known = EXTENSIONS[architecture]
+    return next(
+        (e for e in known if code.uses_any(pack_classes(architecture, e.classes[:1]))[executed].any()), known[0]
+    )
+
+
+def _build_row(number: int, code: ExecutedCode, function: int, count: int, *, is_hit: bool) -> OperatorKernels:
+    kernel = KernelUse(code.names[function], code.classes[code.function_class[function]], count)
+    share = estimate_share(count if is_hit else 0, count)
+    return OperatorKernels(
+        identity=OperatorId.build(FUNCTION, number),
+        name=kernel.name,
+        category=categorize(kernel.name).name,
+        data_type="",
+        delegated=True,
+        selected="",
+        samples=count,
+        waiting=0,
+        kernels=(kernel,),
+        instructions={kernel.instruction_class: count},
+        share=share,
+        executed=Executed.UNCLEAR if kernel.instruction_class == UNKNOWN else judge_share(share),
     )
 
 

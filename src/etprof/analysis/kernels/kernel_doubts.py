@@ -19,12 +19,12 @@ def find_kernel_doubts(evidences: Sequence[KernelEvidence]) -> tuple[Finding, ..
 def _doubts(evidence: KernelEvidence) -> Iterator[Finding]:
     variant = evidence.variant.label
     compute = [row for row in evidence.operators if row.category in COMPUTE]
-    if not evidence.shown and evidence.stray:
+    if evidence.shown is False and evidence.stray:
         yield Finding(
             FindingKind.HIDDEN_BUT_EXECUTED,
             f"{variant}: {evidence.extension} was hidden, but {evidence.stray} of {evidence.samples} samples are in "
             "functions of ExecuTorch's libraries that use it.",
-            "Do not use this variant as a baseline: hide the whole feature group, sme and sme2 together.",
+            "Do not use this variant as a baseline. `etprof kernels view` lists its kernels.",
         )
     if evidence.shown and evidence.advertised:
         yield from _not_executed(evidence, variant, compute)

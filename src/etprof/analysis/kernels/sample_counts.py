@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from etprof.analysis.kernels.executed_code import ExecutedCode, describe_code
+from etprof.analysis.kernels.instructions import pack_classes
 from etprof.analysis.kernels.sample_attribution import NOWHERE, attribute_samples
 from etprof.core.inferences import number_runs
 from etprof.core.loaded_run import SampledBlock
@@ -56,11 +57,11 @@ def count_samples(blocks: Sequence[SampledBlock], extension: Sequence[str]) -> C
 
 def _agree_on_classes(codes: Sequence[ExecutedCode]) -> list[ExecutedCode]:
     """One block may have sampled only a function's loop counters, and another its vector instructions."""
-    best: dict[str, int] = {}
+    met: dict[str, int] = {}
     for code in codes:
-        for name, number in zip(code.names, code.function_class.tolist(), strict=True):
-            best[name] = max(best.get(name, 0), number)
-    return [replace(code, function_class=np.array([best[n] for n in code.names], np.int8)) for code in codes]
+        for name, uses in zip(code.names, code.function_uses.tolist(), strict=True):
+            met[name] = met.get(name, 0) | uses
+    return [replace(code, function_uses=np.array([met[n] for n in code.names], np.int16)) for code in codes]
 
 
 def _add_block(
@@ -71,7 +72,6 @@ def _add_block(
     kind_of_run: Mapping[int, int | None],
 ) -> None:
     samples, trace = block
-    wanted = [code.classes.index(name) for name in extension if name in code.classes]
     attribution = attribute_samples(trace, samples.time_ns)
     waits = code.waits[samples.location]
     outside = attribution.operator == NOWHERE
@@ -79,7 +79,7 @@ def _add_block(
     counts.waiting += int(waits.sum())
     counts.outside += int((outside & ~waits).sum())
     counts.function_class |= {n: code.classes[c] for n, c in zip(code.names, code.function_class, strict=True)}
-    is_hit = code.is_ours & np.isin(code.function_class[code.function], wanted)
+    is_hit = code.is_ours & code.uses_any(pack_classes(samples.architecture, extension))[code.function]
     counts.stray += int(is_hit[samples.location].sum())
     rows = [_operator(counts, trace, row, kind_of_run[int(trace.run[row])]) for row in attribution.rows.tolist()]
     _add_operators(rows, samples.location, code, attribution.operator, is_hit)

@@ -28,8 +28,8 @@ def build_sample_tracks(variant: Variant, samples: KernelSamples, trace: Trace, 
                 code.function[places].tolist(), code.instruction[places].tolist(), at_ns[shown].tolist(), strict=True
             )
         )
-        name = f"{len(shown)} of {len(chosen)} kernel samples, thread {samples.threads[number]}"
-        tracks.append(Track(variant, name, 1, slices, instants=True))
+        name = f"{len(shown)} of {len(chosen)} kernel samples"
+        tracks.append(Track(variant, name, 1, slices, instants=True, thread=samples.threads[number]))
     return tuple(tracks)
 
 

@@ -7,7 +7,7 @@ the textbook interval does not (Brown, Cai and DasGupta, Interval estimation for
 
 import math
 
-from etprof.core.report import Interval
+from etprof.core.estimates import Interval
 
 # The 97.5 % point of the normal distribution.
 _Z = 1.959963984540054

@@ -1,6 +1,6 @@
 """Puts what was sampled into a report: evidence in its variants, kernels at operators, contradictions as findings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from etprof.analysis.kernels.evidence import build_evidence
@@ -17,20 +17,22 @@ Likeness = tuple[tuple[str, ...], int]
 
 def add_evidence(report: Report, run: LoadedRun, coverage: Coverage | None = None) -> Report:
     """Sampled variants carry the evidence. The operators of a timed one get the kernels of the sampled one like it."""
-    evidences = {loaded.variant: _build(loaded, coverage) for loaded in run.variants if loaded.sampled}
+    hidden = [set(loaded.results[0].features_hidden) for loaded in run.variants if loaded.results]
+    evidences = {loaded.variant: _build(loaded, hidden, coverage) for loaded in run.variants if loaded.sampled}
     donors = {_likeness(run.of(variant)): evidence for variant, evidence in evidences.items()}
     variants = tuple(_complete(variant, run, evidences, donors) for variant in report.variants)
     findings = (*report.findings, *_unsampled(run, evidences), *find_kernel_doubts(list(evidences.values())))
     return replace(report, variants=variants, findings=findings)
 
 
-def _build(loaded: LoadedVariant, coverage: Coverage | None) -> KernelEvidence:
+def _build(loaded: LoadedVariant, hidden: Sequence[set[str]], coverage: Coverage | None) -> KernelEvidence:
     result = loaded.results[0]
     return build_evidence(
         loaded.variant,
         loaded.sampled,
         seen=result.features_seen,
         hidden=result.features_hidden,
+        elsewhere=hidden,
         version=result.executorch_version,
         coverage=coverage,
         times_are_real=loaded.times_are_real,

@@ -13,6 +13,7 @@ from etprof.core.categories import (
     FRAMEWORK_OVERHEAD,
     OVERHEADS,
     RULES,
+    UNDIVIDED,
     Rule,
     categorize,
 )
@@ -30,6 +31,7 @@ class RunAccounting:
     portable: NDArray[np.int64]
     delegate_overhead: NDArray[np.int64]
     framework_overhead: NDArray[np.int64]
+    undivided: NDArray[np.int64]
 
 
 def account_runs(trace: Trace) -> RunAccounting:
@@ -39,10 +41,28 @@ def account_runs(trace: Trace) -> RunAccounting:
     inside_calls = _sum_by_run(trace, is_delegated & (trace.delegate_call >= 0))
     delegated = _sum_by_run(trace, is_delegated)
     portable = _sum_by_run(trace, trace.kind == EventKind.PORTABLE_OPERATOR)
-    delegate_overhead = delegate_calls - inside_calls
+    undivided = _sum_undivided(trace)
+    framework_overhead = end_to_end - (delegated - inside_calls) - portable - delegate_calls
     return RunAccounting(
-        end_to_end, delegated, portable, delegate_overhead, end_to_end - delegated - portable - delegate_overhead
+        end_to_end=end_to_end,
+        delegated=delegated,
+        portable=portable,
+        delegate_overhead=delegate_calls - inside_calls - undivided,
+        framework_overhead=framework_overhead,
+        undivided=undivided,
     )
+
+
+def _sum_undivided(trace: Trace) -> NDArray[np.int64]:
+    """Of the calls with operators that are in no sum: what no other operator of theirs owns."""
+    unsummed = (trace.kind == EventKind.OVERLAPPING_OPERATOR) | (trace.kind == EventKind.UNTIMED_OPERATOR)
+    if not unsummed.any():
+        return np.zeros(trace.run_count, np.int64)
+    call = trace.run * (np.int64(trace.delegate_call.max()) + 1) + trace.delegate_call
+    in_call = (trace.run >= 0) & (trace.delegate_call >= 0)
+    affected = in_call & np.isin(call, call[unsummed & in_call])
+    calls = _sum_by_run(trace, affected & (trace.kind == EventKind.DELEGATE_CALL))
+    return calls - _sum_by_run(trace, affected & (trace.kind == EventKind.DELEGATED_OPERATOR))
 
 
 def build_accounting(traces: Sequence[Trace], *, cold: bool = False) -> Accounting:
@@ -60,13 +80,16 @@ def build_accounting(traces: Sequence[Trace], *, cold: bool = False) -> Accounti
         delegate_overhead_ns=total("delegate_overhead"),
         framework_overhead_ns=total("framework_overhead"),
         setup_ns=sum(_sum_setup(trace) for trace in traces),
+        undivided_ns=total("undivided"),
     )
 
 
 def build_categories(
     tables: Sequence[OperatorSamples], accounting: Accounting, rules: Sequence[Rule] = RULES
 ) -> tuple[CategoryRow, ...]:
-    """The categories in their fixed order, then the two overheads; they add up to the end-to-end time exactly.
+    """The categories in their fixed order, then undivided time if there is some, then the two overheads.
+
+    They add up to the end-to-end time exactly.
 
     `tables` are the operators of the traces that `accounting` is about.
     """
@@ -80,6 +103,8 @@ def build_categories(
     times[DELEGATE_OVERHEAD] = accounting.delegate_overhead_ns
     times[FRAMEWORK_OVERHEAD] = accounting.framework_overhead_ns
     own = sorted(set(times) - {*CATEGORIES, *OVERHEADS})
+    undivided = (UNDIVIDED,) if accounting.undivided_ns else ()
+    times[UNDIVIDED] = accounting.undivided_ns
     return tuple(
         CategoryRow(
             name=name,
@@ -88,7 +113,7 @@ def build_categories(
             share=times[name] / accounting.end_to_end_ns if accounting.end_to_end_ns else 0.0,
             events_per_run=events[name] / accounting.runs if accounting.runs else 0.0,
         )
-        for name in (*CATEGORIES, *own, *OVERHEADS)
+        for name in (*CATEGORIES, *own, *undivided, *OVERHEADS)
     )
 
 

@@ -46,6 +46,9 @@ def _build_change(
         share_of_gain=(_mean(before) - _mean(after)) / gain_ms if gain_ms else None,
         newly_dominant=newly_dominant,
         baseline_name=before.name if before else "",
+        module_path=row.module_path,
+        kind=row.kind,
+        work=row.work,
     )
 
 

@@ -19,7 +19,7 @@ SAMPLES_KEPT = 50
 
 @dataclass(frozen=True)
 class OperatorDetail:
-    """An operator's row with the rest of its distribution."""
+    """An operator's row with the rest of its distribution; `metadata` is the delegate's own text on it."""
 
     row: OperatorRow
     data_type: str
@@ -29,6 +29,7 @@ class OperatorDetail:
     std_ms: float
     p95_ms: float
     cold_ms: float | None
+    metadata: str = ""
 
 
 def collect_operators(traces: Sequence[Trace]) -> tuple[OperatorSamples, ...]:
@@ -43,9 +44,15 @@ def collect_operators(traces: Sequence[Trace]) -> tuple[OperatorSamples, ...]:
             calls=same[0].calls,
             steady_ns=np.vstack([part.duration_ns[part.trace.is_steady[part.runs]] for part in same]),
             cold_ns=np.vstack([part.duration_ns[~part.trace.is_steady[part.runs]] for part in same]),
+            metadata=_list_metadata(same[0]),
         )
         for same in parts.values()
     )
+
+
+def _list_metadata(part: Inferences) -> tuple[str, ...]:
+    recorded = part.trace.metadata
+    return tuple(recorded.of(row) for row in part.rows.tolist()) if len(recorded.row) else ()
 
 
 def build_operators(traces: Sequence[Trace], rules: Sequence[Rule] = RULES) -> tuple[OperatorRow, ...]:
@@ -105,4 +112,5 @@ def _summarize(samples: OperatorSamples, whole_ns: int, rules: Sequence[Rule]) -
             std_ms=float(std_ms[i]),
             p95_ms=float(p95_ms[i]),
             cold_ms=float(cold_ms[i]) if cold_ms is not None else None,
+            metadata=samples.metadata[i] if samples.metadata else "",
         )

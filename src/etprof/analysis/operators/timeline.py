@@ -15,11 +15,19 @@ from etprof.core.trace import EventKind, Trace
 # A viewer is for looking at some inferences; all of them may be millions of slices.
 _RECORDED_SLICES = 5_000
 # Plain numbers: looking an enumeration's member up, for every row, costs more than all the rest.
-_EXECUTE, _DELEGATE_CALL, _DELEGATED = map(
-    int, (EventKind.EXECUTE, EventKind.DELEGATE_CALL, EventKind.DELEGATED_OPERATOR)
+_EXECUTE, _DELEGATE_CALL, _DELEGATED, _STAGE, _OVERLAPPING, _UNTIMED = map(
+    int,
+    (
+        EventKind.EXECUTE,
+        EventKind.DELEGATE_CALL,
+        EventKind.DELEGATED_OPERATOR,
+        EventKind.DELEGATE_STAGE,
+        EventKind.OVERLAPPING_OPERATOR,
+        EventKind.UNTIMED_OPERATOR,
+    ),
 )
 _CONTAINERS = (_DELEGATE_CALL, int(EventKind.OPERATOR_CALL))
-_OPERATORS = (_DELEGATED, int(EventKind.PORTABLE_OPERATOR))
+_OPERATORS = (_DELEGATED, int(EventKind.PORTABLE_OPERATOR), _OVERLAPPING)
 
 
 @dataclass
@@ -30,6 +38,10 @@ class _Node:
     kind: int
     call: int
     children: list["_Node"] = field(default_factory=list)
+
+    @property
+    def end_ns(self) -> int:
+        return self.slice.start_ns + self.slice.duration_ns
 
 
 @dataclass(frozen=True)
@@ -48,7 +60,8 @@ class _Inference:
 
 def build_tracks(variant: Variant, traces: Sequence[Trace], rules: Sequence[Rule] = RULES) -> tuple[Track, ...]:
     """The mean inference of each signature, then inferences as they were recorded in the first trace."""
-    categories = {name: categorize(name, rules).name for trace in traces for name in trace.names}
+    names = {name for trace in traces for name in trace.names}
+    categories = {name: categorize(name, rules).name for name in names}
     kinds = number_runs(traces)
     means = _mean_inferences(traces, kinds)
     tracks = []
@@ -56,8 +69,8 @@ def build_tracks(variant: Variant, traces: Sequence[Trace], rules: Sequence[Rule
         several = f", signature {number + 1} of {len(means)}" if len(means) > 1 else ""
         name = f"mean of {count} traced inference{'s' if count != 1 else ''}{several}"
         tracks.append(Track(variant, name, count, tuple(_lay_out(inference, 0, categories))))
-    recorded = _recorded_track(variant, traces[0], kinds[0], categories) if traces else None
-    return (*tracks, recorded) if recorded else tuple(tracks)
+    recorded = _recorded_tracks(variant, traces[0], kinds[0], categories) if traces else ()
+    return (*tracks, *recorded)
 
 
 def _mean_inferences(
@@ -98,15 +111,17 @@ def _mean(parts: Sequence[tuple[_Inference, int]]) -> tuple[_Inference, int]:
     return _Inference(first.trace, first.kind, first.rows, *rounded), count
 
 
-def _recorded_track(
+def _recorded_tracks(
     variant: Variant, trace: Trace, kind_of_run: Mapping[int, int | None], categories: Mapping[str, str]
-) -> Track | None:
+) -> Iterator[Track]:
+    """Operators that ran beside others come first, on tracks of their own; then all that nests."""
     runs = np.flatnonzero(trace.is_steady)
     if not len(runs):
-        return None
+        return
     per_run = int(np.count_nonzero(trace.run >= 0)) // trace.run_count
     shown = runs[: max(1, _RECORDED_SLICES // max(per_run, 1))]
     slices: list[Slice] = []
+    beside: list[Slice] = []
     begin = None
     for run in shown.tolist():
         rows = np.flatnonzero(trace.run == run)
@@ -117,7 +132,24 @@ def _recorded_track(
         start_ns, duration_ns = trace.start_ns[rows] - origin, trace.duration_ns[rows]
         inference = _Inference(trace, kind_of_run.get(run), rows, start_ns, duration_ns)
         slices += _lay_out(inference, at, categories)
-    return Track(variant, f"{len(shown)} of {len(runs)} inferences as recorded in the first block", 1, tuple(slices))
+        own = (node.slice for node in _nodes(inference, categories) if node.kind == _OVERLAPPING)
+        beside += (replace(piece, start_ns=at + max(piece.start_ns, 0)) for piece in own)
+    for number, lane in enumerate(_split_lanes(beside), start=1):
+        yield Track(variant, f"operators that ran beside others, {number}", 1, tuple(lane))
+    yield Track(variant, f"{len(shown)} of {len(runs)} inferences as recorded in the first block", 1, tuple(slices))
+
+
+def _split_lanes(slices: Sequence[Slice]) -> list[list[Slice]]:
+    """As few groups as possible of slices that do not overlap."""
+    lanes: list[list[Slice]] = []
+    for piece in sorted(slices, key=lambda piece: piece.start_ns):
+        free = (lane for lane in lanes if lane[-1].start_ns + lane[-1].duration_ns <= piece.start_ns)
+        lane = next(free, None)
+        if lane is None:
+            lanes.append([piece])
+        else:
+            lane.append(piece)
+    return lanes
 
 
 def _lay_out(inference: _Inference, at_ns: int, categories: Mapping[str, str]) -> list[Slice]:
@@ -151,8 +183,10 @@ def _build_tree(inference: _Inference, categories: Mapping[str, str]) -> list[_N
     top: list[_Node] = []
     pending: list[_Node] = []
     for node in _nodes(inference, categories):
+        if node.kind in (_OVERLAPPING, _UNTIMED):
+            continue
         if node.kind in _CONTAINERS:
-            node.children = [child for child in pending if _is_inside(child, node)]
+            node.children = _nest([child for child in pending if _is_inside(child, node)])
             top += [child for child in pending if not _is_inside(child, node)]
             pending = []
             top.append(node)
@@ -163,8 +197,23 @@ def _build_tree(inference: _Inference, categories: Mapping[str, str]) -> list[_N
     raise AssertionError("every inference of a trace ends with its Method::execute")
 
 
+def _nest(nodes: list[_Node]) -> list[_Node]:
+    """What lies inside a stage of a delegate becomes a part of it."""
+    if all(node.kind != _STAGE for node in nodes):
+        return nodes
+    top: list[_Node] = []
+    stages: list[_Node] = []
+    for node in sorted(nodes, key=lambda n: (n.slice.start_ns, -n.slice.duration_ns, n.kind != _STAGE)):
+        while stages and node.end_ns > stages[-1].end_ns:
+            stages.pop()
+        (stages[-1].children if stages else top).append(node)
+        if node.kind == _STAGE:
+            stages.append(node)
+    return top
+
+
 def _is_inside(child: _Node, container: _Node) -> bool:
-    if child.kind == _DELEGATED:
+    if child.kind in (_DELEGATED, _STAGE):
         return container.kind == _DELEGATE_CALL and child.call == container.call
     return child.slice.start_ns >= container.slice.start_ns
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 
 from etprof.core.findings import Finding, FindingKind
-from etprof.core.run import CpuState, DeviceInfo, Session
+from etprof.core.run import CpuState, DeviceInfo, Session, SmeUnits
 
 _HOTTER_C = 15.0
 
@@ -19,7 +19,18 @@ def describe_device(device: DeviceInfo) -> dict[str, str]:
     ]
     if len(clusters) > 1:
         facts["cores"] = "; ".join(clusters)
+    if device.sme_units:
+        facts["SME units"] = describe_units(device.sme_units)
     return {f"device {key}": value for key, value in facts.items() if value}
+
+
+def describe_units(units: SmeUnits) -> str:
+    """2, shared: cores 0-3 and 4-9; what is only assumed says from what."""
+    if not units.is_shared:
+        return f"{units.count}, one for each core"
+    if units.assumed_from:
+        return f"{units.count}, shared (assumed from {units.assumed_from})"
+    return f"{units.count}, shared: cores {' and '.join(format_cores(cores) for cores in units.cores)}"
 
 
 def describe_cores(session: Session) -> dict[str, str]:
@@ -34,6 +45,9 @@ def describe_cores(session: Session) -> dict[str, str]:
 
 
 def find_device_changes(session: Session) -> Iterable[Finding]:
+    """None where times are not real: nothing that the host of an emulator did could have changed them."""
+    if not session.device.times_are_real:
+        return
     states = [state for r in session.results if r.is_ok for state in (r.cpu_before, r.cpu_after)]
     throttled = [s.throttling for s in states if s.throttling]
     if throttled:

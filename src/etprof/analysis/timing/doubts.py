@@ -6,18 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from etprof.analysis.timing.device_changes import find_device_changes
+from etprof.analysis.timing.disturbances import find_disturbed_blocks
 from etprof.core.findings import Finding, FindingKind
-from etprof.core.plan import SEQUENTIAL
+from etprof.core.plan import SEQUENTIAL, Variant
 from etprof.core.report import Comparison, VariantReport
 from etprof.core.run import BlockResult, Session
-from etprof.core.units import NO_TIMES, format_ms, format_percent, format_ratio
+from etprof.core.units import NO_TIMES, format_count, format_ms, format_percent, format_ratio
 
 _WIDE_SPREAD = 0.05
 _DRIFT = 0.05
 _FEW_SAMPLES = 30
 _SLOW_FIRST_RUN = 2.0
-_FREQUENCY_MOVED = 0.05
 _COSTLY_TRACER = 0.15
+_ROSE = "The machine warmed up, was throttled, or got more other work; let it cool and close other programs."
+_FELL = "The machine was still settling, or other work ended; start when it is idle, or raise schedule.blocks."
 
 
 def find_doubts(
@@ -27,7 +29,7 @@ def find_doubts(
     found += [Finding(FindingKind.NOTE, note, "") for note in session.notes]
     found += _failed_blocks(session)
     compared = [c for c in comparisons if (c.baseline, c.candidate) in session.plan.compared]
-    found += [f for c in compared for f in _output_doubts(c, tolerance)]
+    found += [f for c in compared for f in find_different_outputs(c, tolerance)]
     own = [variant for variant in variants if variant.variant in session.plan.variants]
     found += [f for variant in own for f in _variant_doubts(variant, session)]
     found += find_device_changes(session)
@@ -36,17 +38,19 @@ def find_doubts(
 
 
 def _failed_blocks(session: Session) -> Iterable[Finding]:
-    for result in session.results:
-        if not result.is_ok:
+    yield from _list_failures(session)
+    for variant in session.given_up:
+        tried = sum(result.variant == variant for result in session.results)
+        if tried < session.plan.schedule.blocks:
             yield Finding(
-                FindingKind.BLOCK_FAILED,
-                f"Block {result.index + 1} of {result.variant.stem} failed: {result.error}",
-                f"Read {result.log}; the other blocks are counted, this one is not.",
+                FindingKind.GIVEN_UP,
+                f"{variant.label} was not run again: its first two blocks failed the same way.",
+                "Correct what failed, then finish the run: etprof run with --resume.",
             )
     if not session.stop_reason:
         yield Finding(
             FindingKind.INCOMPLETE,
-            f"The run was interrupted after {len(session.results)} blocks.",
+            f"The run was interrupted after {format_count(len(session.results), 'block')}.",
             "Finish it: etprof run with --resume.",
         )
     if session.plan.schedule.order == SEQUENTIAL and session.plan.pairs:
@@ -57,7 +61,27 @@ def _failed_blocks(session: Session) -> Iterable[Finding]:
         )
 
 
-def _output_doubts(comparison: Comparison, tolerance: float) -> Iterable[Finding]:
+def _list_failures(session: Session) -> Iterable[Finding]:
+    """Blocks of a variant that failed the same way are one finding."""
+    failed: dict[tuple[Variant, str], list[BlockResult]] = {}
+    for result in session.results:
+        if not result.is_ok:
+            failed.setdefault((result.variant, result.error), []).append(result)
+    for (variant, error), results in failed.items():
+        whole = sum(result.variant == variant for result in session.results)
+        yield Finding(
+            FindingKind.BLOCK_FAILED,
+            f"{_blocks(results, whole)} of {variant.stem} failed: {error}",
+            f"Read {results[0].log}; failed blocks are not counted, the others are.",
+        )
+
+
+def _blocks(some: Sequence[BlockResult], whole: int) -> str:
+    """Block 3; or 5 of 12 blocks."""
+    return f"Block {some[0].index + 1}" if len(some) == 1 else f"{len(some)} of {format_count(whole, 'block')}"
+
+
+def find_different_outputs(comparison: Comparison, tolerance: float) -> Iterable[Finding]:
     difference = comparison.output_difference
     if difference is not None and difference > tolerance:
         yield Finding(
@@ -72,8 +96,9 @@ def _variant_doubts(variant: VariantReport, session: Session) -> Iterable[Findin
     results = session.successful(variant.variant)
     yield from _latency_doubts(variant)
     yield from _machine_doubts(variant, results)
+    yield from find_disturbed_blocks(variant.label, results, session.device)
     if any(r.is_stock for r in results):
-        is_compared = any(variant.experiment in (pair.baseline, pair.candidate) for pair in session.plan.pairs)
+        is_compared = any(variant.variant in pair for pair in session.plan.compared)
         yield from _stock_doubts(variant, has_trace=any(r.etdump for r in results), is_compared=is_compared)
     if variant.unmatched_names:
         yield Finding(
@@ -99,12 +124,12 @@ def _latency_doubts(variant: VariantReport) -> Iterable[Finding]:
         yield Finding(
             FindingKind.DRIFT,
             f"{variant.label}: latency {'rose' if drift > 0 else 'fell'} by {format_percent(abs(drift))} over the run.",
-            "The machine warmed up or was throttled; let it cool. Interleaving keeps the comparison fair.",
+            (_ROSE if drift > 0 else _FELL) + " Interleaving keeps the comparison fair.",
         )
     if latency.samples < _FEW_SAMPLES:
         yield Finding(
             FindingKind.FEW_RUNS,
-            f"{variant.label}: only {latency.samples} timed iterations.",
+            f"{variant.label}: only {format_count(latency.samples, 'timed iteration')}.",
             "Raise num_runs or schedule.blocks; percentiles of so few are not meaningful.",
         )
     if latency.cold_ms and latency.cold_ms > _SLOW_FIRST_RUN * latency.median_ms:
@@ -145,18 +170,21 @@ def _stock_doubts(variant: VariantReport, *, has_trace: bool, is_compared: bool)
 
 
 def _machine_doubts(variant: VariantReport, results: Sequence[BlockResult]) -> Iterable[Finding]:
-    for result in results:
-        for reason in result.retried:
-            yield Finding(
-                FindingKind.DISTURBED,
-                f"{variant.label}, block {result.index + 1} was run again: {reason}.",
-                "Keep the machine quiet and cool while it measures.",
-            )
+    disturbed = [result for result in results if result.retried]
+    if disturbed:
+        first = disturbed[0].retried[0]
+        again = f"was run again: {first}" if len(disturbed) == 1 else f"were run again, the first because {first}"
+        yield Finding(
+            FindingKind.DISTURBED,
+            f"{variant.label}: {_blocks(disturbed, len(results)).lower()} {again}.",
+            "Keep the machine quiet and cool while it measures.",
+        )
     unsteady = sum(r.warmup_steady is False for r in results)
     if unsteady:
         yield Finding(
             FindingKind.NOT_STEADY,
-            f"{variant.label}: in {unsteady} of {len(results)} blocks times were still changing when warm-up ended.",
+            f"{variant.label}: in {unsteady} of {format_count(len(results), 'block')} times were still changing when "
+            "warm-up ended.",
             "Raise warmup.max.",
         )
     in_force = {r.threads_in_force for r in results} - {None, variant.threads}
@@ -165,13 +193,6 @@ def _machine_doubts(variant: VariantReport, results: Sequence[BlockResult]) -> I
             FindingKind.THREADS_DIFFER,
             f"{variant.label}: {', '.join(str(n) for n in in_force)} threads were used, not {variant.threads}.",
             "This machine or runner does not support that many.",
-        )
-    moved = max((_frequency_change(r) for r in results), default=0.0)
-    if moved > _FREQUENCY_MOVED:
-        yield Finding(
-            FindingKind.FREQUENCY_MOVED,
-            f"{variant.label}: the CPU frequency changed by up to {format_percent(moved)} within a block.",
-            "Set the performance governor, or let the machine cool.",
         )
 
 
@@ -184,8 +205,3 @@ def _drift(medians: NDArray[np.float64]) -> float:
     """The change from the first to the last block along the straight line through them, as a share of their mean."""
     slope = float(np.polyfit(np.arange(len(medians)), medians, 1)[0])
     return slope * (len(medians) - 1) / float(medians.mean())
-
-
-def _frequency_change(result: BlockResult) -> float:
-    pairs = zip(result.cpu_before.frequencies_khz, result.cpu_after.frequencies_khz, strict=False)
-    return max((abs(after - before) / before for before, after in pairs if before), default=0.0)

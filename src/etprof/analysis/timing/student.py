@@ -1,4 +1,4 @@
-"""Quantiles of Student's t distribution.
+"""Quantiles and tails of Student's t distribution.
 
 Written out rather than imported: scipy takes a fifth of a second to load, and every report would wait for it. The
 distribution function is the incomplete beta function by its continued fraction (Abramowitz and Stegun, Handbook of
@@ -20,7 +20,7 @@ def student_quantile(probability: float, degrees: float) -> float:
     target = 2 * (1 - probability)
     value = NormalDist().inv_cdf(probability)
     for _ in range(_MOST_STEPS):
-        error = _two_sided(value, degrees) - target
+        error = two_sided_tail(value, degrees) - target
         step = error / (2 * _density(value, degrees))
         # The tail is convex, so that a step from below the answer never goes beyond it.
         value += step
@@ -34,7 +34,7 @@ def _density(value: float, degrees: float) -> float:
     return exp(scale - (degrees + 1) / 2 * log(1 + value * value / degrees))
 
 
-def _two_sided(value: float, degrees: float) -> float:
+def two_sided_tail(value: float, degrees: float) -> float:
     """The share beyond `value` on both sides."""
     return _incomplete_beta(degrees / (degrees + value * value), degrees / 2, 0.5)
 

@@ -56,6 +56,16 @@
     fact("Class", `${row.category}: ${row.subcategory}`);
     fact("Identity", row.identity);
     fact("Module", row.module_path || "unknown");
+    fact("Layer kind", row.kind);
+    if (row.work) {
+      const shape = (sizes) => sizes.join("x");
+      fact("Shapes", [row.work.input_shape, row.work.weight_shape].filter((s) => s.length).map(shape).join(" * ") +
+        ` -> ${shape(row.work.output_shape)}`);
+      if (row.work.macs) fact("Multiply-accumulates", row.work.macs.toLocaleString("en"));
+      for (const { variant, row: own } of found) {
+        if (own.gmac_per_s !== null) fact(`Rate, ${variant}`, `${own.gmac_per_s.toPrecision(3)} GMAC/s`);
+      }
+    }
     for (const { variant, row: own } of found) {
       const kernels = own.kernels.map((k) => `${k.name} (${k.instruction_class}, ${k.samples} samples)`).join("; ");
       fact(`Kernels, ${variant}`, kernels || "not measured");

@@ -13,7 +13,13 @@
 namespace etprof {
 namespace {
 
+// One instruction on x86-64. On Arm also those after it: they are executed too, up to the next branch, and an emulator
+// delivers signals only where such a run of instructions begins.
+#ifdef __aarch64__
+constexpr uint64_t kCodeBytes = 256;
+#else
 constexpr uint64_t kCodeBytes = 16;
+#endif
 
 struct Dynamic {
   const ElfW(Sym)* symbols = nullptr;

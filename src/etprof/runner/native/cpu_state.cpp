@@ -1,11 +1,15 @@
 #include "cpu_state.h"
 
+#include <fnmatch.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <string>
+
+#include "thermal_table.h"
 
 #ifdef __linux__
 #include <sched.h>
@@ -27,30 +31,47 @@ std::optional<int64_t> read_number(const std::string& path) {
   return std::nullopt;
 }
 
+bool is_cpu_zone(const std::string& folder) {
+  std::ifstream file(folder + "/type");
+  std::string type;
+  std::getline(file, type);
+  std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::any_of(std::begin(kCpuZones), std::end(kCpuZones),
+                     [&](const char* pattern) { return fnmatch(pattern, type.c_str(), 0) == 0; });
+}
+
+// Only CPU zones are read: a battery's or a modem's can take tens of milliseconds.
+std::optional<double> read_temperature(const std::string& root) {
+  std::optional<double> highest;
+  for (int zone = 0; zone < kMaxThermalZones; ++zone) {
+    const std::string folder = root + "/sys/class/thermal/thermal_zone" + std::to_string(zone);
+    if (!is_cpu_zone(folder)) {
+      continue;
+    }
+    const double degrees = static_cast<double>(read_number(folder + "/temp").value_or(0)) / 1000.0;
+    if (degrees >= kLowestC && degrees <= kHighestC && std::abs(degrees) >= kAboutZeroC) {
+      highest = std::max(highest.value_or(degrees), degrees);
+    }
+  }
+  return highest;
+}
+
 }  // namespace
 
-CpuState read_cpu_state() {
+CpuState read_cpu_state(const std::vector<int>& cores, const std::string& root) {
   CpuState state;
-  const long cores = sysconf(_SC_NPROCESSORS_CONF);
-  for (long core = 0; core < cores; ++core) {
-    const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(core);
+  // First, while the cores still have the frequency that they worked at.
+  for (const int core : cores) {
+    const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(core);
     if (const auto khz = read_number(folder + "/cpufreq/scaling_cur_freq")) {
-      state.frequencies_khz.push_back(*khz);
+      state.frequencies_khz[core] = *khz;
     }
   }
-  for (int zone = 0; zone < kMaxThermalZones; ++zone) {
-    const std::string folder = "/sys/class/thermal/thermal_zone" + std::to_string(zone);
-    if (access(folder.c_str(), F_OK) != 0) {
-      break;
-    }
-    if (const auto millidegrees = read_number(folder + "/temp")) {
-      state.temperature_c = std::max(state.temperature_c.value_or(-1e9), double(*millidegrees) / 1000.0);
-    }
-  }
+  state.temperature_c = read_temperature(root);
   // getloadavg is missing from older Android; the file is there on every Linux.
 #ifdef __linux__
   double load = 0;
-  if (std::ifstream("/proc/loadavg") >> load) {
+  if (std::ifstream(root + "/proc/loadavg") >> load) {
     state.load_average = load;
   }
 #else

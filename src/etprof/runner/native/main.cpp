@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "cpu_state.h"
+#include "cpu_time.h"
 #include "crash_note.h"
 #include "failure.h"
 #include "hiding.h"
@@ -20,6 +21,7 @@
 #include "program.h"
 #include "result.h"
 #include "sampler.h"
+#include "sha256.h"
 #include "threadpool.h"
 
 namespace etprof {
@@ -68,22 +70,36 @@ void run_times(LoadedMethod& method, const std::vector<Input>& inputs, long coun
   }
 }
 
+// What is read around the iterations is outside of every clock. It is read when the machine is warm, not when the
+// process starts: a frequency governor raises an idle core's frequency.
+void run_timed(LoadedMethod& method, const std::vector<Input>& inputs, const Options& options, Result& result) {
+  result.cpu_before = read_cpu_state(result.cpu_affinity);
+  const CpuTimeReading start = read_cpu_time();
+  run_times(method, inputs, options.num_executions, result.latency_ns);
+  const CpuTimeReading end = read_cpu_time();
+  result.cpu_after = read_cpu_state(result.cpu_affinity);
+  if (options.num_executions > 0) {
+    result.cpu_time = cpu_time_between(start, end);
+  }
+}
+
 void write_outputs(LoadedMethod& method, const std::vector<Input>& inputs, const Options& options, Result& result) {
-  method.run_ns(inputs);
+  if (!method.has_run()) {
+    method.run_ns(inputs);
+  }
   if (!options.outputs_path.empty() && mkdir(options.outputs_path.c_str(), 0777) != 0 && errno != EEXIST) {
     throw Failure(ExitCode::kNotWritten,
                   "Cannot create the folder " + options.outputs_path + ": " + std::strerror(errno) + ".");
   }
-  std::vector<uint8_t> bytes;
-  const auto values = method.outputs();
-  for (size_t i = 0; i < values.size(); ++i) {
-    Output output = describe_output(values[i], bytes);
-    if (!options.outputs_path.empty()) {
-      output.file = "output_" + std::to_string(i) + ".bin";
-      write_file(options.outputs_path + "/" + output.file, bytes.data(), bytes.size());
+  for (const KeptOutput& kept : method.first_outputs()) {
+    const std::string number = std::to_string(result.outputs.size());
+    Output output{kept.dtype, kept.shape, kept.bytes ? sha256_hex(kept.bytes->data(), kept.bytes->size()) : "", ""};
+    if (kept.bytes && !options.outputs_path.empty()) {
+      output.file = "output_" + number + ".bin";
+      write_file(options.outputs_path + "/" + output.file, kept.bytes->data(), kept.bytes->size());
     }
-    if (!options.output_file.empty()) {
-      write_file(options.output_file + "-" + std::to_string(i) + ".bin", bytes.data(), bytes.size());
+    if (kept.bytes && !options.output_file.empty()) {
+      write_file(options.output_file + "-" + number + ".bin", kept.bytes->data(), kept.bytes->size());
     }
     result.outputs.push_back(output);
   }
@@ -165,19 +181,18 @@ void run_block(const Options& options, Result& result) {
 
   enter("loading the model");
   verify_program(options.model_path);
-  result.cpu_before = read_cpu_state();
   const auto start = std::chrono::steady_clock::now();
   LoadedMethod method(options.model_path, options.method_name, nullptr);
   result.load_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
   result.method_name = method.name();
-  const std::vector<Input> inputs = build_inputs(method.meta(), options.inputs);
+  method.keep_first_outputs();
+  const std::vector<Input> inputs = build_inputs(method.meta(), options.inputs, options.input_shapes);
 
   enter("warming up");
   warm_up(method, inputs, options, result);
   enter("running timed iterations");
-  run_times(method, inputs, options.num_executions, result.latency_ns);
-  result.cpu_after = read_cpu_state();
+  run_timed(method, inputs, options, result);
   enter("writing the outputs");
   write_outputs(method, inputs, options, result);
   // Before the tracer loads the model a second time.

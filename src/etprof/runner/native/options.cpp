@@ -16,6 +16,7 @@ constexpr long kMaxIterations = 10000000;
 constexpr long kMaxSampleRate = 20000;
 constexpr long kMaxSampleMs = 600000;
 constexpr long kMaxSamples = 1 << 26;
+constexpr long kMaxSize = 0x7fffffff;
 
 struct Flag {
   const char* name;
@@ -58,12 +59,39 @@ std::function<void(Options&, const std::string&)> list(std::vector<std::string> 
   return [=](Options& options, const std::string& value) { options.*field = split(value); };
 }
 
+// Sizes with an x between them; the empty shape is called scalar.
+Shape parse_shape(const std::string& text) {
+  Shape shape;
+  const char* at = text.c_str();
+  for (bool more = text != "scalar"; more;) {
+    char* end = nullptr;
+    errno = 0;
+    const long size = std::strtol(at, &end, 10);
+    more = *end == 'x';
+    if (end == at || errno != 0 || size < 0 || size > kMaxSize || (*end != '\0' && !more)) {
+      throw Failure(ExitCode::kUsage, "--input_shapes takes shapes such as 1x3x224x224 or scalar, not '" + text + "'.");
+    }
+    shape.push_back(static_cast<int32_t>(size));
+    at = end + 1;
+  }
+  return shape;
+}
+
+void set_shapes(Options& options, const std::string& text) {
+  options.input_shapes.clear();
+  for (const std::string& shape : split(text)) {
+    options.input_shapes.push_back(parse_shape(shape));
+  }
+}
+
 const std::vector<Flag>& flags() {
   static const std::vector<Flag> all = {
       {"model_path", "FILE", "the .pte to run", text(&Options::model_path)},
-      {"method_name", "NAME", "the method to run; default: the program's first", text(&Options::method_name)},
+      {"method_name", "NAME", "the method to run; default: forward, or the only one", text(&Options::method_name)},
       {"inputs", "FILE,FILE", "raw little-endian bytes of each input; default: every element is 1",
        list(&Options::inputs)},
+      {"input_shapes", "SHAPE,SHAPE", "such as 1x3x224x224 or scalar; default: the largest the program allows",
+       set_shapes},
       {"num_executions", "N", "timed iterations, without a tracer; default: 1",
        number("num_executions", &Options::num_executions, 0, kMaxIterations)},
       {"warmup", "N", "iterations before them, at least; default: 0",

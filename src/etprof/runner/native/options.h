@@ -1,15 +1,19 @@
 // The command line: stock executor_runner flags and ours.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace etprof {
 
+using Shape = std::vector<int32_t>;
+
 struct Options {
   std::string model_path;
   std::string method_name;
   std::vector<std::string> inputs;
+  std::vector<Shape> input_shapes;
   long num_executions = 1;
   long warmup = 0;
   long warmup_max = 0;

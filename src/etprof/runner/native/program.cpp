@@ -5,6 +5,7 @@
 #include <executorch/runtime/platform/runtime.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -60,11 +61,12 @@ std::unique_ptr<MmapDataLoader> open_model(const std::string& model_path) {
   return std::make_unique<MmapDataLoader>(std::move(*loader));
 }
 
-std::string find_method(const Program& program, const std::string& model_path, const std::string& wanted) {
+std::string find_method(const Program& program, const std::string& model_path, const std::string& asked) {
+  const std::string wanted = asked.empty() ? "forward" : asked;
   std::string known;
   for (size_t i = 0; i < program.num_methods(); ++i) {
     const auto name = program.get_method_name(i);
-    if (name.ok() && (wanted.empty() || wanted == *name)) {
+    if (name.ok() && (wanted == *name || (asked.empty() && program.num_methods() == 1))) {
       return *name;
     }
     known += (known.empty() ? "" : ", ") + std::string(name.ok() ? *name : "?");
@@ -137,6 +139,24 @@ LoadedMethod::LoadedMethod(const std::string& model_path, const std::string& met
     fail_to_load(model_path, method.error());
   }
   method_ = std::make_unique<executorch::runtime::Method>(std::move(*method));
+  give_outputs_memory(*meta);
+}
+
+// An exporter may leave outputs to whoever runs the program.
+void LoadedMethod::give_outputs_memory(const executorch::runtime::MethodMeta& meta) {
+  for (size_t i = 0; i < meta.num_outputs(); ++i) {
+    const auto info = meta.output_tensor_meta(i);
+    if (!info.ok() || info->is_memory_planned()) {
+      continue;
+    }
+    const size_t size = std::max<size_t>(info->nbytes(), 1);
+    planned_.emplace_back(static_cast<uint8_t*>(::operator new(size, kBufferAlignment)));
+    const Error status = method_->set_output_data_ptr(planned_.back().get(), size, i);
+    if (status != Error::Ok) {
+      throw Failure(ExitCode::kModelInvalid,
+                    "Output " + std::to_string(i) + " of the model cannot be given memory: " + reason(status) + ".");
+    }
+  }
 }
 
 int64_t LoadedMethod::run_ns(const std::vector<Input>& inputs) {
@@ -153,16 +173,22 @@ int64_t LoadedMethod::run_ns(const std::vector<Input>& inputs) {
   if (status != Error::Ok) {
     throw Failure(ExitCode::kExecutionFailed, "The model failed while running: " + reason(status) + ".");
   }
+  if (!has_run_ && keeps_outputs_) {
+    keep_outputs();
+  }
+  has_run_ = true;
   return std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
 }
 
-std::vector<executorch::runtime::EValue> LoadedMethod::outputs() {
+void LoadedMethod::keep_outputs() {
   std::vector<executorch::runtime::EValue> values(method_->outputs_size());
   const Error status = method_->get_outputs(values.data(), values.size());
   if (status != Error::Ok) {
     throw Failure(ExitCode::kExecutionFailed, "The model's outputs cannot be read: " + reason(status) + ".");
   }
-  return values;
+  for (const auto& value : values) {
+    first_outputs_.push_back(keep_output(value));
+  }
 }
 
 }  // namespace etprof

@@ -26,7 +26,7 @@ void verify_program(const std::string& model_path);
 
 class LoadedMethod {
  public:
-  // An empty method name means the first one. The tracer may be null; it has to outlive this object.
+  // An empty method name means `forward`, or the only one. The tracer may be null; it has to outlive this object.
   LoadedMethod(const std::string& model_path, const std::string& method_name, executorch::runtime::EventTracer* tracer);
 
   std::string name() const { return method_->method_meta().name(); }
@@ -34,12 +34,19 @@ class LoadedMethod {
 
   // Inputs are set again before each run, outside of the clock: planned memory may be reused by intermediate values.
   int64_t run_ns(const std::vector<Input>& inputs);
-  std::vector<executorch::runtime::EValue> outputs();
+
+  // Before the first run: its outputs are to be kept. Those of later runs depend on how many there were where a model
+  // keeps state.
+  void keep_first_outputs() { keeps_outputs_ = true; }
+  bool has_run() const { return has_run_; }
+  const std::vector<KeptOutput>& first_outputs() const { return first_outputs_; }
 
  private:
   struct AlignedDelete {
     void operator()(uint8_t* memory) const;
   };
+  void give_outputs_memory(const executorch::runtime::MethodMeta& meta);
+  void keep_outputs();
 
   std::unique_ptr<executorch::extension::MmapDataLoader> loader_;
   std::unique_ptr<executorch::runtime::Program> program_;
@@ -50,6 +57,9 @@ class LoadedMethod {
   std::unique_ptr<executorch::runtime::HierarchicalAllocator> planned_memory_;
   std::unique_ptr<executorch::runtime::MemoryManager> memory_;
   std::unique_ptr<executorch::runtime::Method> method_;
+  bool keeps_outputs_ = false;
+  bool has_run_ = false;
+  std::vector<KeptOutput> first_outputs_;
 };
 
 }  // namespace etprof

@@ -10,6 +10,8 @@ namespace etprof {
 namespace {
 
 std::string to_json(const CpuState& state);
+std::string to_json(const CpuTime& time);
+std::string to_json(const ThreadTime& thread);
 std::string to_json(const Output& output);
 std::string to_json(int64_t number) { return std::to_string(number); }
 std::string to_json(bool yes) { return yes ? "true" : "false"; }
@@ -35,9 +37,27 @@ std::string to_json(const std::vector<T>& values) {
   return text + "]";
 }
 
+std::string to_json(const std::map<int, int64_t>& values) {
+  std::string text = "{";
+  for (const auto& [key, value] : values) {
+    text += (text.size() > 1 ? ",\"" : "\"") + std::to_string(key) + "\":" + to_json(value);
+  }
+  return text + "}";
+}
+
 std::string to_json(const CpuState& state) {
   return "{\"frequencies_khz\":" + to_json(state.frequencies_khz) + ",\"load_average\":" + to_json(state.load_average) +
          ",\"temperature_c\":" + to_json(state.temperature_c) + "}";
+}
+
+std::string to_json(const CpuTime& time) {
+  return "{\"wall_ns\":" + to_json(time.wall_ns) + ",\"cpu_ns\":" + to_json(time.cpu_ns) +
+         ",\"threads\":" + to_json(time.threads) + "}";
+}
+
+std::string to_json(const ThreadTime& thread) {
+  return "{\"ran_ns\":" + to_json(thread.ran_ns) + ",\"waited_ns\":" + to_json(thread.waited_ns) +
+         ",\"core_before\":" + to_json(thread.core_before) + ",\"core_after\":" + to_json(thread.core_after) + "}";
 }
 
 std::string to_json(const Output& output) {
@@ -91,7 +111,7 @@ std::string escape_json(const std::string& text) {
 
 ResultText render(const Result& r) {
   ResultText text;
-  text.head = "{\"schema_version\":1,\"runner\":\"native\"" + field("runner_version", std::string(ETPROF_VERSION)) +
+  text.head = "{\"schema_version\":2,\"runner\":\"native\"" + field("runner_version", std::string(ETPROF_VERSION)) +
               field("executorch_version", std::string(ETPROF_EXECUTORCH_VERSION)) + ",\"error\":\"";
   text.tail = "\"" + field("method_name", r.method_name) + field("threads", r.threads) +
               field("cpu_affinity", std::vector<int64_t>(r.cpu_affinity.begin(), r.cpu_affinity.end())) +
@@ -99,7 +119,7 @@ ResultText render(const Result& r) {
               field("isa_proof", r.isa_proof) + field("load_ns", r.load_ns) + field("warmup_ns", r.warmup_ns) +
               field("warmup_steady", r.warmup_steady) + field("latency_ns", r.latency_ns) +
               field("traced_ns", r.traced_ns) + field("peak_bytes", r.peak_bytes) + field("cpu_before", r.cpu_before) +
-              field("cpu_after", r.cpu_after) + field("outputs", r.outputs) + "}\n";
+              field("cpu_after", r.cpu_after) + field("cpu_time", r.cpu_time) + field("outputs", r.outputs) + "}\n";
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu_state.h"
+#include "cpu_time.h"
 
 namespace etprof {
 
@@ -33,6 +34,7 @@ struct Result {
   std::optional<int64_t> peak_bytes;
   std::optional<CpuState> cpu_before;
   std::optional<CpuState> cpu_after;
+  std::optional<CpuTime> cpu_time;
   std::vector<Output> outputs;
 };
 

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "failure.h"
-#include "sha256.h"
 
 namespace etprof {
 namespace {
@@ -37,6 +36,9 @@ constexpr KnownType kTypes[] = {
     {ScalarType::Double, "float64", 0x3ff0000000000000},
     {ScalarType::Bool, "bool", 1},
     {ScalarType::BFloat16, "bfloat16", 0x3f80},
+    {ScalarType::UInt16, "uint16", 1},
+    {ScalarType::UInt32, "uint32", 1},
+    {ScalarType::UInt64, "uint64", 1},
 };
 
 std::string type_name(ScalarType type) {
@@ -107,8 +109,35 @@ std::vector<uint8_t> make_ones(size_t size, ScalarType type) {
   return bytes;
 }
 
-void build_tensor(Input& input, const TensorInfo& info, size_t index, const std::string& file) {
+size_t count_bytes(const std::vector<executorch::aten::SizesType>& sizes, ScalarType type) {
+  size_t bytes = executorch::runtime::elementSize(type);
+  for (const auto size : sizes) {
+    bytes *= static_cast<size_t>(size);
+  }
+  return bytes;
+}
+
+// The program gives the largest sizes that an input may have; a shape that was asked for has to lie within them.
+void set_sizes(Input& input, const TensorInfo& info, size_t index, const Shape* asked) {
   input.sizes.assign(info.sizes().begin(), info.sizes().end());
+  if (asked == nullptr) {
+    return;
+  }
+  bool fits = asked->size() == input.sizes.size();
+  for (size_t dim = 0; fits && dim < asked->size(); ++dim) {
+    fits = (*asked)[dim] <= input.sizes[dim];
+  }
+  if (!fits) {
+    throw Failure(ExitCode::kInputsWrong, "Input " + std::to_string(index) + " cannot be " +
+                                              describe(info.scalar_type(), *asked) + ": the model takes at most " +
+                                              describe(info.scalar_type(), info.sizes()) + ".");
+  }
+  input.sizes.assign(asked->begin(), asked->end());
+}
+
+void build_tensor(Input& input, const TensorInfo& info, size_t index, const std::string& file, const Shape* asked) {
+  set_sizes(input, info, index, asked);
+  const size_t needed = count_bytes(input.sizes, info.scalar_type());
   input.dim_order.assign(info.dim_order().begin(), info.dim_order().end());
   input.strides.resize(input.sizes.size());
   const auto status = executorch::runtime::dim_order_to_stride(input.sizes.data(), input.dim_order.data(),
@@ -117,14 +146,14 @@ void build_tensor(Input& input, const TensorInfo& info, size_t index, const std:
     throw Failure(ExitCode::kModelInvalid, "Input " + std::to_string(index) + " of the model has no valid layout.");
   }
   if (file.empty()) {
-    input.bytes = make_ones(info.nbytes(), info.scalar_type());
+    input.bytes = make_ones(needed, info.scalar_type());
   } else {
     const std::vector<uint8_t> bytes = read_file(file);
-    if (bytes.size() != info.nbytes()) {
+    if (bytes.size() != needed) {
       throw Failure(ExitCode::kInputsWrong, file + " holds " + std::to_string(bytes.size()) + " bytes; input " +
                                                 std::to_string(index) + " of the model is " +
-                                                describe(info.scalar_type(), info.sizes()) + ", which is " +
-                                                std::to_string(info.nbytes()) + ".");
+                                                describe(info.scalar_type(), input.sizes) + ", which is " +
+                                                std::to_string(needed) + ".");
     }
     input.bytes.resize(bytes.size());
     const size_t width = executorch::runtime::elementSize(info.scalar_type());
@@ -138,12 +167,41 @@ void build_tensor(Input& input, const TensorInfo& info, size_t index, const std:
   input.value = EValue(executorch::aten::Tensor(input.tensor.get()));
 }
 
+KeptOutput keep_tensor(const executorch::aten::Tensor& tensor) {
+  KeptOutput output{type_name(tensor.scalar_type()), {}, std::nullopt};
+  output.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
+  const auto* data = static_cast<const uint8_t*>(tensor.const_data_ptr());
+  if (data == nullptr && tensor.nbytes() > 0) {
+    return output;
+  }
+  const size_t width = executorch::runtime::elementSize(tensor.scalar_type());
+  std::vector<uint8_t> bytes(tensor.nbytes());
+  for_each_element(tensor.sizes(), tensor.strides(), [&](size_t element, size_t offset) {
+    std::memcpy(bytes.data() + element * width, data + offset * width, width);
+  });
+  output.bytes = std::move(bytes);
+  return output;
+}
+
+// A number is kept as a tensor without dimensions.
+template <typename Number>
+KeptOutput keep_number(const char* dtype, Number number) {
+  std::vector<uint8_t> bytes(sizeof(number));
+  std::memcpy(bytes.data(), &number, sizeof(number));
+  return {dtype, {}, std::move(bytes)};
+}
+
 }  // namespace
 
-std::vector<Input> build_inputs(const MethodMeta& meta, const std::vector<std::string>& files) {
+std::vector<Input> build_inputs(const MethodMeta& meta, const std::vector<std::string>& files,
+                                const std::vector<Shape>& shapes) {
   if (!files.empty() && files.size() != meta.num_inputs()) {
     throw Failure(ExitCode::kInputsWrong, "The model takes " + std::to_string(meta.num_inputs()) +
                                               " inputs, --inputs names " + std::to_string(files.size()) + " files.");
+  }
+  if (!shapes.empty() && shapes.size() != meta.num_inputs()) {
+    throw Failure(ExitCode::kInputsWrong, "The model takes " + std::to_string(meta.num_inputs()) +
+                                              " inputs, --input_shapes names " + std::to_string(shapes.size()) + ".");
   }
   std::vector<Input> inputs(meta.num_inputs());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -151,26 +209,29 @@ std::vector<Input> build_inputs(const MethodMeta& meta, const std::vector<std::s
     if (!info.ok()) {
       throw Failure(ExitCode::kInputsWrong, "Input " + std::to_string(i) + " of the model is not a tensor.");
     }
-    build_tensor(inputs[i], *info, i, files.empty() ? "" : files[i]);
+    build_tensor(inputs[i], *info, i, files.empty() ? "" : files[i], shapes.empty() ? nullptr : &shapes[i]);
   }
   return inputs;
 }
 
-Output describe_output(const EValue& value, std::vector<uint8_t>& bytes) {
-  bytes.clear();
-  if (!value.isTensor()) {
-    return {"none", {}, "", ""};
+KeptOutput keep_output(const EValue& value) {
+  if (value.isTensor()) {
+    return keep_tensor(value.toTensor());
   }
-  const auto& tensor = value.toTensor();
-  const size_t width = executorch::runtime::elementSize(tensor.scalar_type());
-  const auto* data = static_cast<const uint8_t*>(tensor.const_data_ptr());
-  bytes.resize(tensor.nbytes());
-  for_each_element(tensor.sizes(), tensor.strides(), [&](size_t element, size_t offset) {
-    std::memcpy(bytes.data() + element * width, data + offset * width, width);
-  });
-  Output output{type_name(tensor.scalar_type()), {}, sha256_hex(bytes.data(), bytes.size()), ""};
-  output.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
-  return output;
+  if (value.isInt()) {
+    return keep_number("int64", value.toInt());
+  }
+  if (value.isDouble()) {
+    return keep_number("float64", value.toDouble());
+  }
+  if (value.isBool()) {
+    return keep_number("bool", value.toBool());
+  }
+  if (value.isString()) {
+    const auto text = value.toString();
+    return {"string", {}, std::vector<uint8_t>(text.data(), text.data() + text.size())};
+  }
+  return {value.isNone() ? "none" : "list", {}, std::nullopt};
 }
 
 }  // namespace etprof

@@ -6,10 +6,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "result.h"
+#include "options.h"
 
 namespace etprof {
 
@@ -23,10 +24,17 @@ struct Input {
   executorch::runtime::EValue value;
 };
 
-// From the files given, or filled with ones when there are none.
-std::vector<Input> build_inputs(const executorch::runtime::MethodMeta& meta, const std::vector<std::string>& files);
+// From the files given, or filled with ones when there are none; of the shapes given, or the largest possible.
+std::vector<Input> build_inputs(const executorch::runtime::MethodMeta& meta, const std::vector<std::string>& files,
+                                const std::vector<Shape>& shapes);
 
-// The elements in row-major order, and the output's description without its file.
-Output describe_output(const executorch::runtime::EValue& value, std::vector<uint8_t>& bytes);
+// An output's elements in row-major order; no bytes where it has no value that bytes could hold.
+struct KeptOutput {
+  std::string dtype;
+  std::vector<int64_t> shape;
+  std::optional<std::vector<uint8_t>> bytes;
+};
+
+KeptOutput keep_output(const executorch::runtime::EValue& value);
 
 }  // namespace etprof

@@ -1,0 +1,41 @@
+"""What a run shows about the exported model itself: findings that are no doubt about a measurement."""
+
+from collections.abc import Iterator, Mapping
+
+from etprof.analysis.graph.data_movement import list_between_calls
+from etprof.analysis.graph.precision import find_cuts, find_fp32_compute, find_unshrunk_weights
+from etprof.core.findings import Finding
+from etprof.core.graph import GraphNode
+from etprof.core.loaded_run import LoadedRun, LoadedVariant
+from etprof.core.operators import OperatorId
+from etprof.core.plan import Variant
+from etprof.core.report import VariantReport
+
+Nodes = Mapping[OperatorId, GraphNode]
+
+
+def find_model_findings(
+    run: LoadedRun, reports: Mapping[Variant, VariantReport], nodes: Mapping[Variant, Nodes]
+) -> tuple[Finding, ...]:
+    """Each once, also where several sessions ran the same model."""
+    found: list[Finding] = []
+    for session in run.sessions:
+        own = [loaded for loaded in run.variants if loaded.session is session]
+        traced = [loaded for loaded in own if reports[loaded.variant].operators]
+        timed = [loaded for loaded in traced if reports[loaded.variant].latency] or traced
+        for loaded in own[:1]:
+            if session.export_meta and loaded.graph:
+                found += find_unshrunk_weights(session.export_meta, loaded.graph)
+        for loaded in timed[-1:]:
+            found += _find_cuts(loaded, reports[loaded.variant])
+        for loaded in timed:
+            if session.export_meta:
+                operators, of = reports[loaded.variant].operators, nodes[loaded.variant]
+                found += find_fp32_compute(session.export_meta, loaded.variant, operators, of)
+    return tuple(dict.fromkeys(found))
+
+
+def _find_cuts(loaded: LoadedVariant, report: VariantReport) -> Iterator[Finding]:
+    calls = {row.identity.call for row in report.operators if row.delegated}
+    between = list_between_calls(loaded.traces[0])
+    yield from find_cuts(loaded.session.export_meta, between, report.operators, partitions=len(calls))

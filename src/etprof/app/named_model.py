@@ -1,0 +1,67 @@
+"""What a profile is asked for: the path of a .pte, or the name of a model, which is exported first."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from etprof.app.devices import DeviceRequest, reach_device
+from etprof.core.errors import UsageError, nearest_names_hint
+from etprof.export.exporter import export_model
+from etprof.export.foreign import output_to
+from etprof.export.registry import find_model, find_models_dir
+from etprof.export.request import ExportRequest, Quantization
+from etprof.store.paths import check_path
+
+_NAME = re.compile(r"\w[\w-]*")
+
+
+def find_export(
+    model: str, *, dtype: str = "", quantize: bool = False, models_dir: Path | None = None
+) -> ExportRequest | None:
+    """The export that a model's name stands for, as `etprof export` makes it; None for the path of a file."""
+    path = check_path(Path(model))
+    if _NAME.fullmatch(model) and not path.is_file():
+        quantization = Quantization() if quantize else None
+        return ExportRequest(model, dtype=dtype or "fp32", quantization=quantization, models_dir=models_dir)
+    options = {"dtype": dtype, "quantize": quantize, "models-dir": models_dir}
+    for option in (name for name, value in options.items() if value):
+        raise UsageError(
+            f"--{option} is for the name of a model; {model} is the path of a model that was exported before.",
+            hint=f"Omit --{option}, or give the model's name: `etprof models list` lists them.",
+        )
+    return None
+
+
+def export_named(wanted: ExportRequest, device: DeviceRequest, stages: Callable[[str], None] | None = None) -> Path:
+    """Exports a model, unless its file is there and is what this export would make; says which it was.
+
+    That there is no device should be known before time is spent on an export.
+    """
+    require_name(wanted)
+    reach_device(device)
+    device.progress(f"exporting {wanted.model} ({wanted.precision}) to {wanted.pte}")
+    artifact = export_model(wanted, stages)
+    if artifact.reused:
+        device.progress(f"{artifact.pte} was there and nothing has changed since, so it is used as it is")
+    return artifact.pte
+
+
+def require_name(wanted: ExportRequest) -> None:
+    """Refuses a name that no model has; what is printed while models are looked for is not the user's."""
+    with output_to(Path(os.devnull)):
+        find_model(wanted.model, find_models_dir(wanted.models_dir))
+
+
+def require_model(model: Path) -> None:
+    folder = model if check_path(model).is_dir() else model.parent
+    near = sorted(each.name for each in folder.glob("*.pte"))
+    if model.is_dir():
+        hint = f"Name the file: {', '.join(str(model / name) for name in near[:3])}" if near else "Name a .pte file."
+        raise UsageError(f"{model} is a folder, not a model.", hint=hint)
+    if model.suffix == ".json" and model.is_file():
+        raise UsageError(f"{model} is not a model, which is a .pte.", hint=f"A plan is run with: etprof run {model}")
+    if not model.is_file():
+        name = model.name if _NAME.fullmatch(str(model)) else "toy_cnn"
+        hint = nearest_names_hint(model.name, near) or f"Export one first: `etprof export {name}`."
+        raise UsageError(f"There is no model {model}.", hint=hint)

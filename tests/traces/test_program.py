@@ -1,0 +1,83 @@
+"""What an ExecuTorch program says of itself, read without a runtime."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from etprof.core.errors import TraceError
+from etprof.core.program import Program, ProgramTensor
+from etprof.traces.program import read_program
+from program_builder import FLOAT32, Method, Tensor, build_program
+
+_STRING = 6
+
+
+def read(tmp_path: Path, *methods: Method) -> Program:
+    path = tmp_path / "model.pte"
+    path.write_bytes(build_program(*methods))
+    return read_program(path)
+
+
+def test_methods_have_their_inputs_and_outputs_in_order(tmp_path: Path) -> None:
+    values = (Tensor((1, 3), FLOAT32), _STRING, Tensor((16, 8), is_dynamic=True))
+    encode = Method("encode", values, inputs=(2, 0), outputs=(1, 0))
+    program = read(tmp_path, encode, Method("decode"))
+    assert program.names == ("encode", "decode")
+    assert [each.label for each in program.methods[0].inputs if isinstance(each, ProgramTensor)] == [
+        "uint8 [at most 16, 8]", "float32 [1, 3]",
+    ]  # fmt: skip
+    assert program.methods[0].outputs == ("string", ProgramTensor("float32", 4, (1, 3)))
+
+
+def test_what_stands_before_the_last_input_and_has_memory_is_state(tmp_path: Path) -> None:
+    constant, buffer, image, computed = Tensor((4,), has_memory=False), Tensor((1,)), Tensor((5,)), Tensor((2,))
+    method = Method(values=(constant, buffer, image, computed), inputs=(2,), outputs=(3,))
+    assert [tensor.shape for tensor in read(tmp_path, method).methods[0].state] == [(1,)]
+
+
+@pytest.mark.parametrize("buffer", [Tensor((3,), name="cache.keys"), Tensor((3,), has_value=True)])
+def test_a_name_or_an_initial_value_tells_state_wherever_it_stands(tmp_path: Path, buffer: Tensor) -> None:
+    method = Method(values=(Tensor((5,)), Tensor((2,)), buffer), inputs=(0,), outputs=(1,))
+    (state,) = read(tmp_path, method).methods[0].state
+    assert (state.shape, state.name) == ((3,), buffer.name)
+
+
+def test_a_constant_with_a_name_is_no_state(tmp_path: Path) -> None:
+    weight = Tensor((3,), has_memory=False, has_value=True, name="layer.weight")
+    method = Method(values=(weight, Tensor((5,)), Tensor((2,))), inputs=(1,), outputs=(2,))
+    assert read(tmp_path, method).methods[0].state == ()
+
+
+def test_forward_is_found_unnamed_and_the_only_method_as_well(tmp_path: Path) -> None:
+    several = read(tmp_path, Method("encode"), Method("forward"))
+    assert [found.name for wanted in ("", "encode") if (found := several.find(wanted))] == ["forward", "encode"]
+    assert several.find("decode") is None
+    only = read(tmp_path, Method("encode")).find("")
+    assert only is not None
+    assert only.name == "encode"
+    assert read(tmp_path, Method("encode"), Method("decode")).find("") is None
+
+
+def test_a_file_that_is_no_program_is_refused_with_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "model.pte"
+    for content in (b"", b"model", build_program(identifier=b"ED00")):
+        path.write_bytes(content)
+        with pytest.raises(TraceError, match=r"model.pte cannot be loaded: it is not an ExecuTorch program"):
+            read_program(path)
+    with pytest.raises(TraceError, match="cannot be read: No such file"):
+        read_program(tmp_path / "none.pte")
+
+
+def test_a_program_that_was_cut_off_or_changed_is_read_or_refused_and_nothing_else(tmp_path: Path) -> None:
+    whole, path = build_program(Method(values=(Tensor((5,), name="a"), Tensor((2,))))), tmp_path / "model.pte"
+    for end in range(32, len(whole), 3):
+        path.write_bytes(whole[:end])
+        with pytest.raises(TraceError, match="cannot be loaded"):
+            read_program(path)
+    for at in range(8, len(whole)):
+        changed = bytearray(whole)
+        changed[at] ^= 0xFF
+        path.write_bytes(changed)
+        with suppress(TraceError):
+            read_program(path)
