@@ -36,7 +36,7 @@ def test_a_view_is_written_in_either_format_and_summed_up(tables: tuple[Path, Pa
     said = write_kernel_view(*tables, tmp_path / "view.md")
     assert said == "2 operators, 1 of them with other instructions (executed)"
     text = (tmp_path / "view.md").read_text(encoding="utf-8")
-    assert "| Fully Connected (NC, PF32) GEMM #1 | GEMM | kai_sme2 (SME, 9) | lib+0x10 (NEON, 7) | yes |" in text
+    assert "| Fully Connected (NC, PF32) GEMM \\#1 | GEMM | kai\\_sme2 (SME, 9) | lib+0x10 (NEON, 7) | yes |" in text
     assert write_kernel_view(*tables, tmp_path / "view.csv") == said
     rows = read_rows(tmp_path / "view.csv")
     assert [(row["on_classes"], row["off_classes"], row["changed"]) for row in rows] == [

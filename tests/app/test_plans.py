@@ -20,7 +20,7 @@ from etprof.app.plans import (
     select_experiments,
 )
 from etprof.core.errors import UnknownNameError, UsageError
-from etprof.core.plan import TIMING, TRACE, Pair, Plan, Schedule
+from etprof.core.plan import TIMING, TRACE, Pair, Plan, Schedule, Warmup
 from etprof.core.run import DeviceInfo
 from etprof.devices.emulated import EmulatedDevice
 from etprof.devices.local import LocalDevice
@@ -121,6 +121,12 @@ def test_a_kernel_plan_only_traces_and_says_how_long_to_sample() -> None:
     assert {e.mode for e in plan.experiments} == {TRACE}
     assert {(e.threads, e.extra_args) for e in plan.experiments} == {((4,), ("--sample_ms", "1500"))}
     assert (plan.schedule.blocks, plan.schedule.max_blocks, plan.pairs) == (3, 3, ())
+    assert {(e.traced_runs, e.warmup) for e in plan.experiments} == {(10, Warmup())}
+
+
+def test_under_emulation_no_inference_is_made_for_the_sake_of_times() -> None:
+    plan = build_kernel_plan(Path("toy.pte"), emulated(), output_root=None, threads=1, blocks=2, seconds=2.0)
+    assert {(e.traced_runs, e.warmup) for e in plan.experiments} == {(1, Warmup(1, 1))}
 
 
 def test_only_the_named_experiments_are_run() -> None:

@@ -15,6 +15,8 @@ from etprof.runner.toolchain import compiler_path
 from parts import need
 from scripted_device import Witness
 
+_TRIES = 4
+
 
 @pytest.mark.alone
 def test_a_second_thread_gains_on_two_cores_and_nothing_on_one(toy_cnn: Path, tmp_path: Path) -> None:
@@ -25,14 +27,18 @@ def test_a_second_thread_gains_on_two_cores_and_nothing_on_one(toy_cnn: Path, tm
     one = Experiment("one", threads=(1, 2), runs=20, traced_runs=4, cpu_affinity=(cores[0],))
     # Threads without cores of their own are what is measured here, and no reason to run a block again.
     schedule = Schedule(blocks=6, max_blocks=12, time_budget_s=40.0, retries=0)
-    plan = Plan(toy_cnn / "toy_cnn_xnnpack_fp32.pte", tmp_path / "run", (both, one), (), schedule)
-    measured = run_on(DeviceRequest("local", runner="native"), plan, Witness(), RunOptions("test"))
-    report = analyze_measured(measured).report
+    # Another program may need a core now and then, even on a quiet machine.
+    for attempt in range(_TRIES):
+        plan = Plan(toy_cnn / "toy_cnn_xnnpack_fp32.pte", tmp_path / str(attempt), (both, one), (), schedule)
+        measured = run_on(DeviceRequest("local", runner="native"), plan, Witness(), RunOptions("test"))
+        report = analyze_measured(measured).report
+        missing = {f.message.partition(":")[0] for f in report.findings if f.kind is FindingKind.CORES_MISSING}
+        disturbed = missing - {"one, 2 threads"}
+        if not disturbed:
+            break
+    need(not disturbed, f"other programs had the cores of {'; '.join(sorted(disturbed))}")
     assert report.scaling is not None
     free, confined = report.scaling.curves
-    missing = {f.message.partition(":")[0] for f in report.findings if f.kind is FindingKind.CORES_MISSING}
-    disturbed = missing - {"one, 2 threads"}
-    need(not disturbed, f"other programs had the cores of {'; '.join(sorted(disturbed))}")
     assert (free.best, free.undecided, free.limit) == (2, (), None), free
     assert confined.limit is not None
     assert confined.limit.effect in (StepEffect.LOSES, StepEffect.NOTHING), confined

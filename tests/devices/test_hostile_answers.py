@@ -112,7 +112,8 @@ def test_any_bytes_are_a_state_or_an_error(content: bytes) -> None:
 def test_an_answer_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shell, "MOST_ANSWER_BYTES", 1 << 20)
     with pytest.raises(UnexpectedAnswerError, match="more than 1048576 bytes"):
-        run_script(LocalShell(), "cat /dev/zero", timeout_s=30)
+        # In the place of the shell: what is ended is the process that was started, as an ssh client is.
+        run_script(LocalShell(), "exec cat /dev/zero", timeout_s=30)
     with pytest.raises(UnexpectedAnswerError, match="more than 1048576 bytes"):
         run_script(LocalShell(), "head -c 2000000 /dev/zero", timeout_s=30)
 

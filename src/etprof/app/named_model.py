@@ -63,5 +63,7 @@ def require_model(model: Path) -> None:
         raise UsageError(f"{model} is not a model, which is a .pte.", hint=f"A plan is run with: etprof run {model}")
     if not model.is_file():
         name = model.name if _NAME.fullmatch(str(model)) else "toy_cnn"
-        hint = nearest_names_hint(model.name, near) or f"Export one first: `etprof export {name}`."
+        exported = ", ".join(str(each) for each in sorted(Path().glob("out_*/artifacts/*.pte"))[:3])
+        other = f"Exported here: {exported}." if exported else f"Export one first: `etprof export {name}`."
+        hint = nearest_names_hint(model.name, near) or other
         raise UsageError(f"There is no model {model}.", hint=hint)

@@ -87,13 +87,19 @@ def profile_folder(model: Path, platform: str, suffix: str = "", *, label: str =
 def build_kernel_plan(
     model: Path, device: Device, *, output_root: Path | None, threads: int, blocks: int, seconds: float
 ) -> Plan:
-    """The device's best extension hidden and shown, in trace mode: nothing of it is a latency."""
+    """The device's best extension hidden and shown, in trace mode: nothing of it is a latency.
+
+    Where times mean nothing, no inference is made for their sake: sampling alone decides how many there are.
+    """
+    info = device.describe()
     sampling = ("--sample_ms", str(round(seconds * 1000)))
     experiment = Experiment("", mode=TRACE, threads=(threads,), extra_args=sampling)
+    if not info.times_are_real:
+        experiment = replace(experiment, traced_runs=1, warmup=Warmup(1, 1))
     return Plan(
         model=model,
         output_root=output_root or profile_folder(model, device.platform, TWIN_SUFFIX),
-        experiments=_hide_and_show(experiment, device.describe(), device.platform),
+        experiments=_hide_and_show(experiment, info, device.platform),
         pairs=(),
         schedule=Schedule(blocks=blocks, max_blocks=blocks),
     )
