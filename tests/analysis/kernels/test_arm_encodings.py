@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,7 @@ SPECIAL = pack_classes("arm64", ["DotProd", "I8MM", "BF16", "FP16"])
 @pytest.fixture(scope="session")
 def xnnpack() -> Path:
     """XNNPACK with KleidiAI as the wheel for aarch64 has it."""
+    need(find_spec("executorch"), "executorch is not installed")
     need(shutil.which(DISASSEMBLER), f"there is no {DISASSEMBLER}")
     need(shutil.which("aarch64-linux-gnu-g++"), "there is no cross compiler")
     sdk, _, _ = resolve_parts("linux-arm64", None, None, lambda _: None)
