@@ -15,7 +15,7 @@ from etprof.devices.base import remove_stale_files
 class RecordedDevice:
     """`folder` is the session's folder, `session` what it holds.
 
-    `copied` leads from a file to its first copy: blocks with the same outputs share one, and it is read once.
+    `copied` leads from a file of outputs to its first copy: blocks with the same outputs share one, which is read once.
     """
 
     folder: Path
@@ -38,12 +38,15 @@ class RecordedDevice:
         for source, target in self._files(recorded, job):
             if source.stat().st_size > MOST_BYTES:
                 return JobOutcome(None, 0.0, f"{source.name} of the recording has more than {MOST_BYTES} bytes")
-            first = self.copied.setdefault(source, target)
-            if first != target and first.is_file():
-                os.link(first, target)
-            else:
-                shutil.copyfile(source, target)
+            self._copy(source, target, is_shared=target.parent == job.outputs)
         return JobOutcome(0 if recorded.is_ok else 1, recorded.duration_s, recorded.error)
+
+    def _copy(self, source: Path, target: Path, *, is_shared: bool) -> None:
+        first = self.copied.setdefault(source, target) if is_shared else target
+        if first != target and first.is_file():
+            os.link(first, target)
+        else:
+            shutil.copyfile(source, target)
 
     def _files(self, recorded: BlockResult, job: Job) -> list[tuple[Path, Path]]:
         log = self.folder / recorded.log
