@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: quickstart test check format docs reference sample
 
+# With SYSTEM_TORCH=1 the torch of the active environment is used; scripts/install has the other settings.
 quickstart: $(VENV)/runtime
 	@$(BIN)/etprof quickstart
 

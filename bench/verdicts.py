@@ -103,7 +103,7 @@ def report_recorded(folder: Path, count: int) -> None:
     model = folder / "plain" / "plain_xnnpack_fp32.pte"
     schedule = Schedule(blocks=ROUNDS, max_blocks=ROUNDS, retries=0)
     plan = Plan(model, folder / "recording", variants, (Pair("plain", "again"),), schedule)
-    with open_device(DeviceRequest("local")) as opened:
+    with open_device(DeviceRequest("local")) as opened, opened.take_turn():
         run_plan(plan, opened.device, NOBODY, command="bench")
     recording = RecordedDevice(plan.output_root, load_session(plan.output_root))
     plan = replace(plan, schedule=SCHEDULE)

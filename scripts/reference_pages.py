@@ -1,14 +1,18 @@
-"""Writes the page of the documentation that comes from the code: `make reference`. A test holds it to the code."""
+"""Writes the pages of the documentation that come from the code and its tests: `make reference`. Tests check them."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import statement_page
+from etprof.app.advice import list_rules
 from etprof.cli.main import COMMANDS, build_app
+from etprof.reports.rule_text import render_page
 
 ROOT = Path(__file__).parents[1]
 CLI_PAGE = ROOT / "docs/reference/cli.md"
+ADVICE_PAGE = ROOT / "docs/reference/advice.md"
 _SCRIPTS = ROOT / "model_profiling"
 _CALL = re.compile(r"main\(\[(?P<words>[^*\]]*)")
 _OPENING = """\
@@ -26,8 +30,36 @@ Each script of `model_profiling` calls a command and takes the command's argumen
 | --- | --- |"""
 
 
+_ADVICE_OPENING = """\
+# Rules of advice
+
+The next steps of a report are what these rules found, the largest bound first. `etprof explain MODEL.pte` applies them
+to a model that was not run, with its share of multiply-accumulates or of bytes moved in place of a time.
+`etprof explain --rule ID` prints one rule. `make reference` writes this page from the code.
+
+A bound is the time of what would be removed: "at most" that much is saved. Savings of several steps overlap and do not
+add up. No step is smaller than 1 % of an inference, than the noise of its variant, or than what the clock resolves. An
+operator that a specific rule is about is left out by the general ones. [Measured advice](advice-measured.md) has the
+gain of each change that can be measured.
+
+A plan switches rules off by their ids; an id that does not exist is refused:
+
+```json
+{"analysis": {"advice_off": ["softmax-share", "depthwise-share"]}}
+```
+
+"""
+
+
 def main() -> None:
     CLI_PAGE.write_text(render_cli(), encoding="utf-8")
+    ADVICE_PAGE.write_text(render_advice(), encoding="utf-8")
+    statements = statement_page.render_statements(statement_page.read_statements())
+    statement_page.PAGE.write_text(statements, encoding="utf-8")
+
+
+def render_advice() -> str:
+    return _ADVICE_OPENING + render_page(list_rules())
 
 
 def render_cli() -> str:

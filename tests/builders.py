@@ -8,6 +8,7 @@ from typing import Any
 from etprof.core.graph import ModelGraph
 from etprof.core.loaded_run import LoadedRun, LoadedVariant, Outputs, SampledBlock
 from etprof.core.model import Delegation, ExportedFile, ExportMeta, ModelSource, Numerics, Weights
+from etprof.core.peaks import Peaks
 from etprof.core.plan import Experiment, Pair, Plan, Schedule
 from etprof.core.run import BlockResult, DeviceInfo, Session
 from etprof.core.samples import KernelSamples
@@ -75,6 +76,7 @@ def a_loaded_run(
     outputs: Mapping[str, Outputs] | None = None,
     sampled: Mapping[str, Sequence[tuple[KernelSamples, Trace]]] | None = None,
     graph: ModelGraph | None = None,
+    peaks: Peaks | None = None,
     folder: Path = Path("run"),
 ) -> LoadedRun:
     """A run as it is read from its folder; traces, outputs and samples by experiment, all at one thread."""
@@ -88,6 +90,7 @@ def a_loaded_run(
             traces=tuple((traces or {}).get(variant.experiment, ())),
             sampled=tuple(SampledBlock(*block) for block in (sampled or {}).get(variant.experiment, ())),
             outputs=(outputs or {}).get(variant.experiment),
+            peaks=peaks,
         )
         for variant in session.plan.variants
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from etprof.devices.turns import VARIABLE
 from parts import need
 from shared_exports import SharedExports, session_exports
 
@@ -35,6 +36,16 @@ def interrupts_are_heard() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def turns_are_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests wait neither for each other's runs nor for those that happen on this machine."""
+    file = tmp_path_factory.mktemp("turns") / "lock"
+    file.touch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(file))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,10 @@
-"""Parts of devices that look like the real ones as far as a test needs it: a bundle, and an emulator's program."""
+"""Parts of devices that look like the real ones as far as a test needs it: a bundle, a cached runner, an emulator."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
+from etprof.core.digest import file_sha256
 from etprof.runner.build import NativeRunner
 from etprof.runner.bundle import Bundle
 
@@ -21,3 +24,15 @@ def a_qemu(folder: Path, version: str) -> Path:
     program.write_text(f"#!/bin/sh\necho 'qemu-aarch64 version {version} (Debian 1:{version})'\n")
     program.chmod(0o755)
     return program
+
+
+def keep_runner(cache: Path, name: str) -> NativeRunner:
+    """A runner as the cache holds one."""
+    folder = cache / "runners" / name
+    folder.mkdir(parents=True)
+    program = folder / "etprof_runner"
+    program.touch()
+    digest = file_sha256(program)
+    runner = NativeRunner(program, name, "1.5.0", Path("sdk"), "some compiler", "0.0.1", digest)
+    (folder / "build.json").write_text(json.dumps(asdict(runner), default=str))
+    return runner

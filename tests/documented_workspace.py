@@ -41,15 +41,26 @@ class Workspace:
         shutil.copytree(self.folder, folder, symlinks=True)
         return Workspace(folder)
 
-    def run(self, line: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-        binaries = Path(sys.executable).parent
+    def run(self, line: str, timeout: float = 120, *, active: bool = True) -> subprocess.CompletedProcess[str]:
+        """`active` says whether the reader has activated the environment by then."""
+        binaries = Path(sys.executable).parent if active else self._plain_python()
+        others = (place for place in os.environ["PATH"].split(os.pathsep) if not place.startswith(sys.prefix))
         environment = {
             **os.environ, "HOME": str(self.folder), "ETPROF_CACHE": str(cache_dir()), "COLUMNS": "120",
-            "MODEL": "toy_cnn", "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+            "MODEL": "toy_cnn", "PATH": os.pathsep.join((str(binaries), *others)),
         }  # fmt: skip
         return subprocess.run(
             ["bash", "-c", line], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=timeout
         )
+
+    def _plain_python(self) -> Path:
+        """A folder with the `python` of a machine on which nobody has activated anything."""
+        folder = self.folder / "plain_python"
+        if not folder.exists():
+            folder.mkdir()
+            base = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
+            (folder / "python").symlink_to(base)
+        return folder
 
     def run_command(self, command: Command) -> None:
         """Runs it as it is typed, once everything is there that its reader has by then."""
@@ -65,7 +76,9 @@ class Workspace:
         for plan, source in _READERS_PLANS.items():
             if plan in command.plain and not (self.folder / plan).exists():
                 shutil.copy(self.folder / source, self.folder / plan)
-        done = self.run("\n".join([*command.variables, fill_in(command.text) + more]))
+        # The users' own documents tell no reader to activate the environment before the scripts are called.
+        active = not command.document.startswith("tests/data/seed_commands/")
+        done = self.run("\n".join([*command.variables, fill_in(command.text) + more]), active=active)
         # A check of a run against its own copy passes, or is undecided on a noisy machine.
         expected = (0, 3) if command.plain.startswith("etprof check ") else (0,)
         assert done.returncode in expected, f"{command}\n{done.stdout}{done.stderr}"
@@ -107,15 +120,20 @@ def build_workspace(folder: Path) -> Workspace:
         measured = folder / "measured" / baseline
         shutil.copytree(exported, measured / "artifacts")
         plan = measured / "plan.json"
-        plan.write_text(json.dumps(_plan(baseline, candidate, measured / f"artifacts/{stem}.pte", measured / "run")))
+        threads = [1, 2] if baseline == _MAC[0] else [1]
+        content = _plan(baseline, candidate, measured / f"artifacts/{stem}.pte", measured / "run", threads)
+        plan.write_text(json.dumps(content))
         _must(workspace.run(f"python model_profiling/scripts/mac_pipeline.py --config {plan}"))
     return workspace
 
 
-def _plan(baseline: str, candidate: str, model: Path, output_root: Path) -> dict[str, object]:
-    """A short plan of two variants, the first without the best that this CPU has."""
+def _plan(baseline: str, candidate: str, model: Path, output_root: Path, threads: list[int]) -> dict[str, object]:
+    """A short plan of two experiments, the first without the best that this CPU has.
+
+    That of the documents' example has two thread counts: a pattern then names two files.
+    """
     hidden = best_extension(host_architecture(), present_features()).hide_isa
-    common = {"num_runs": 10, "traced_runs": 3}
+    common = {"num_runs": 10, "traced_runs": 3, "num_threads": threads}
     return {
         "model": str(model),
         "output_root": str(output_root),

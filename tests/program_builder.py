@@ -1,4 +1,4 @@
-"""Builds ExecuTorch programs value by value: what a method takes, gives and remembers, with nothing to execute."""
+"""Builds ExecuTorch programs value by value: what a method takes, gives and remembers, and the calls it makes."""
 
 import struct
 from collections.abc import Sequence
@@ -22,13 +22,44 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Number:
+    """An integer, or a boolean."""
+
+    value: int | bool
+
+
+@dataclass(frozen=True)
+class Values:
+    """A list of values, by their numbers: of integers, or of tensors."""
+
+    items: tuple[int, ...]
+    of_integers: bool = False
+
+
+@dataclass(frozen=True)
+class Call:
+    """Calls an operator (such as aten::add.out), or the delegate of this number, with these values."""
+
+    what: str | int
+    arguments: tuple[int, ...]
+
+
+Value = Tensor | Number | Values | int
+
+
+@dataclass(frozen=True)
 class Method:
-    """Inputs and outputs are numbers of `values`; a value that is no tensor is its kind in the schema's union."""
+    """Inputs and outputs are numbers of `values`; a value that is no tensor may be its kind in the schema's union.
+
+    `delegates` are names of backends and their payloads, which lie in the program itself.
+    """
 
     name: str = "forward"
-    values: Sequence[Tensor | int] = (Tensor((5,)), Tensor((2,)))
+    values: Sequence[Value] = (Tensor((5,)), Tensor((2,)))
     inputs: Sequence[int] = (0,)
     outputs: Sequence[int] = (1,)
+    calls: Sequence[Call] = ()
+    delegates: Sequence[tuple[str, bytes]] = ()
 
 
 def build_program(*methods: Method, identifier: bytes = b"ET12") -> bytes:
@@ -37,20 +68,68 @@ def build_program(*methods: Method, identifier: bytes = b"ET12") -> bytes:
     root = writer.hole()
     # Where the extended header would stand there is none: everything is in the FlatBuffer.
     writer.data += identifier + bytes(24)
-    program = writer.table(root, {1: 4})
     whole = methods or (Method(),)
+    payloads = [payload for method in whole for _, payload in method.delegates]
+    program = writer.table(root, {1: 4, **({3: 4} if payloads else {})})
+    if payloads:
+        for hole, payload in zip(writer.vector(program[3], len(payloads)), payloads, strict=True):
+            writer.bytes(writer.table(hole, {0: 4})[0], payload)
+    first = 0
     for hole, method in zip(writer.vector(program[1], len(whole)), whole, strict=True):
-        fields = writer.table(hole, {0: 4, 2: 4, 3: 4, 4: 4})
-        writer.string(fields[0], method.name)
-        for entry, value in zip(writer.vector(fields[2], len(method.values)), method.values, strict=True):
-            _write_value(writer, entry, value)
-        _write_numbers(writer, fields[3], method.inputs)
-        _write_numbers(writer, fields[4], method.outputs)
+        _write_method(writer, hole, method, first)
+        first += len(method.delegates)
     return bytes(writer.data)
 
 
-def _write_value(writer: Writer, hole: int, value: Tensor | int) -> None:
+def _write_method(writer: Writer, hole: int, method: Method, first_payload: int) -> None:
+    called = {5: 4, 6: 4, 7: 4} if method.calls else {}
+    fields = writer.table(hole, {0: 4, 2: 4, 3: 4, 4: 4, **called})
+    writer.string(fields[0], method.name)
+    for entry, value in zip(writer.vector(fields[2], len(method.values)), method.values, strict=True):
+        _write_value(writer, entry, value)
+    _write_numbers(writer, fields[3], method.inputs)
+    _write_numbers(writer, fields[4], method.outputs)
+    if method.calls:
+        _write_calls(writer, fields, method, first_payload)
+
+
+def _write_calls(writer: Writer, fields: dict[int, int], method: Method, first_payload: int) -> None:
+    operators = list(dict.fromkeys(call.what for call in method.calls if isinstance(call.what, str)))
+    (chain,) = writer.vector(fields[5], 1)
+    instructions = writer.vector(writer.table(chain, {2: 4})[2], len(method.calls))
+    for hole, call in zip(instructions, method.calls, strict=True):
+        instruction = writer.table(hole, {1: 4, 0: 1})
+        writer.data[instruction[0]] = 1 if isinstance(call.what, str) else 2
+        made = writer.table(instruction[1], {0: 4, 1: 4})
+        index = operators.index(call.what) if isinstance(call.what, str) else call.what
+        struct.pack_into("<i", writer.data, made[0], index)
+        _write_numbers(writer, made[1], call.arguments)
+    for hole, operator in zip(writer.vector(fields[6], len(operators)), operators, strict=True):
+        names = writer.table(hole, {0: 4, 1: 4})
+        name, _, overload = operator.partition(".")
+        writer.string(names[0], name)
+        writer.string(names[1], overload)
+    for number, hole in enumerate(writer.vector(fields[7], len(method.delegates))):
+        delegate = writer.table(hole, {0: 4, 1: 4})
+        writer.string(delegate[0], method.delegates[number][0])
+        struct.pack_into("<I", writer.data, writer.table(delegate[1], {1: 4})[1], first_payload + number)
+
+
+def _write_value(writer: Writer, hole: int, value: Value) -> None:
     fields = writer.table(hole, {1: 4, 0: 1})
+    if isinstance(value, Number):
+        is_bool = isinstance(value.value, bool)
+        writer.data[fields[0]] = 3 if is_bool else 2
+        held = writer.table(fields[1], {0: 1 if is_bool else 8})
+        struct.pack_into("<?" if is_bool else "<q", writer.data, held[0], value.value)
+        return
+    if isinstance(value, Values):
+        writer.data[fields[0]] = 7 if value.of_integers else 10
+        listed = writer.table(fields[1], {0: 4})
+        halves = [half for item in value.items for half in (item, 0)] if value.of_integers else value.items
+        at = _write_numbers(writer, listed[0], halves)
+        struct.pack_into("<I", writer.data, at, len(value.items))
+        return
     if not isinstance(value, Tensor):
         writer.data[fields[0]] = value
         writer.table(fields[1], {})
@@ -67,6 +146,9 @@ def _write_value(writer: Writer, hole: int, value: Tensor | int) -> None:
         writer.string(writer.table(tensor[9], {1: 4})[1], value.name)
 
 
-def _write_numbers(writer: Writer, hole: int, numbers: Sequence[int]) -> None:
-    for at, number in zip(writer.vector(hole, len(numbers)), numbers, strict=True):
+def _write_numbers(writer: Writer, hole: int, numbers: Sequence[int]) -> int:
+    """Returns where the length of the list stands."""
+    places = writer.vector(hole, len(numbers))
+    for at, number in zip(places, numbers, strict=True):
         struct.pack_into("<i", writer.data, at, number)
+    return (places[0] if places else len(writer.data)) - 4

@@ -12,6 +12,7 @@ from etprof.core.estimates import Interval
 from etprof.core.graph import GraphNode, ModelGraph
 from etprof.core.operators import PORTABLE as PORTABLE_GROUP
 from etprof.core.operators import OperatorId
+from etprof.core.peaks import Peaks
 from etprof.core.plan import Plan
 from etprof.core.report import Executed, KernelEvidence, Report, VariantReport
 from etprof.core.rows import KernelUse, OperatorRow
@@ -20,6 +21,7 @@ from etprof.core.trace import Trace
 from etprof.traces.etdump import read_etdump
 from evidence_builder import an_evidence, sampled_operator
 from graph_builder import a_graph, a_node, a_tensor
+from peaks_builder import some_peaks
 from trace_builder import Operators
 
 CONVOLUTION = "Convolution (NHWC, F32) IGEMM #1"
@@ -87,6 +89,7 @@ def a_report(
     plan: Plan | None = None,
     first: Operators = FIRST,
     graph: ModelGraph | None = None,
+    peaks: Peaks | None = None,
     **changes: Any,
 ) -> Report:
     """Two variants, the second much faster in convolution and GEMM; `changes` go to the session."""
@@ -101,7 +104,7 @@ def a_report(
         if r.experiment in {e.name for e in plan.experiments}
     )
     session = a_session(plan, results, **changes)
-    run = a_loaded_run(session, traces, graph=graph)
+    run = a_loaded_run(session, traces, graph=graph, peaks=peaks)
     return build_report(run, title="A report", created_at="2026-01-02T00:00:00+00:00")
 
 
@@ -139,6 +142,12 @@ def the_graph() -> ModelGraph:
 
 def with_graph(folder: Path) -> Report:
     return a_report(folder, graph=the_graph())
+
+
+def with_roofline(folder: Path) -> Report:
+    """On a CPU whose two kinds of instructions are 302 and 755 billion multiply-adds a second."""
+    gmacs = {"avx2_fp32": 302.0, "avx512_fp32": 755.0}
+    return a_report(folder, graph=the_graph(), peaks=some_peaks(gmacs))
 
 
 def one_variant(folder: Path) -> Report:

@@ -14,7 +14,6 @@ from etprof.core.plan import Variant
 from etprof.core.report import KernelEvidence
 from etprof.core.samples import CodeLocation, KernelSamples
 from etprof.core.trace import Trace
-from etprof.store.coverage_file import load_coverage
 from trace_builder import read_inferences
 
 XNNPACK = "libexecutorch_backend_xnnpack.so"
@@ -85,7 +84,7 @@ def a_sampled_trace(folder: Path, runs: int = 2, names: tuple[str, str] = (FIRST
 
 def prove(trace: Trace, *blocks: KernelSamples, **settings: Any) -> KernelEvidence:
     """What blocks prove that were sampled beside this trace; on a CPU with SME2, unless `settings` say otherwise."""
-    known: dict[str, Any] = {"seen": SEEN, "version": "1.5.1", "coverage": load_coverage()}
+    known: dict[str, Any] = {"seen": SEEN}
     sampled = [SampledBlock(block, trace) for block in blocks]
     return build_evidence(Variant("on", 1), sampled, **{**known, **settings})
 

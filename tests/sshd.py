@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from etprof.devices.turns import VARIABLE
 from parts import need
 
 HOST = "loopback"
@@ -96,6 +97,8 @@ def _write_configuration(server: Sshd) -> None:
         f"Port {server.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host_key\nPidFile none\nUsePAM no\n"
         f"AuthorizedKeysFile {folder}/authorized_keys\nStrictModes no\nPasswordAuthentication no\n"
         "PermitRootLogin prohibit-password\nKbdInteractiveAuthentication no\n"
+        # Not the user's home: what shells find there to start with may take longer than a test.
+        f"SetEnv {VARIABLE}={os.environ[VARIABLE]} HOME={folder}\n"
     )
     public = (folder / "host_key.pub").read_text()
     (folder / "known_hosts").write_text(f"[127.0.0.1]:{server.port} {public}")

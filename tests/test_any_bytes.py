@@ -28,10 +28,12 @@ from etprof.traces.etdump import read_etdump
 from etprof.traces.kernel_samples import read_kernel_samples
 from etprof.traces.perf_script import read_perf_script
 from etprof.traces.program import read_program
+from etprof.traces.program_graph import read_graphs
 from etprof.traces.runner_result import read_runner_result
 from etprof.traces.stock_log import read_stock_log
 from etprof.traces.xnn_log import read_xnn_log
 from fuzzed import EXAMPLES, Format, damage
+from payload_builder import DELEGATED
 from program_builder import build_program
 from sample_builder import NEON, SME, place, samples, write_samples
 from scripted_device import a_runnable_plan, run_scripted
@@ -113,6 +115,7 @@ _SKILL = next((ROOT / "agent_skill_ml_profiling").glob("04_*.md"))
 FORMATS: dict[str, Callable[[], Format]] = {
     "ETDump": lambda: Format(_folder() / "a.etdump", build_etdump([("", [Event("Conv", 1, 2, 0)])]), read_etdump),
     "program": lambda: Format(_folder() / "a.pte", build_program(), read_program),
+    "program's graph": lambda: Format(_folder() / "a.pte", build_program(DELEGATED), read_graphs),
     "result": lambda: _of_file(_run() / "on" / "on_t1.result.json", read_runner_result),
     "manifest": partial(_of_session, MANIFEST),
     "metrics": partial(_of_session, METRICS),

@@ -17,10 +17,11 @@ from parts import need
 # Each command line belongs to exactly one class, by a pattern that matches all of it. A compatibility script counts as
 # the command it calls.
 RUN = (
-    r"etprof (doctor|report|validate|compare|check)\b.*",
+    r"etprof (doctor|report|explain|validate|compare|check)\b.*",
     r"etprof models (list|show|new)\b.*",
     r"etprof trace (operators|categories|transposes|timeline|json)\b.*",
     r"etprof runner (info|build)",
+    r"etprof history (add|list|sql|trend|export|report)\b.*",
     r"etprof export( --model)? \"?toy_cnn\b(?!.*--quantize).*",
     r"etprof export my_net",
     r"etprof skills (list|show|install|verify export_model)\b.*",
@@ -38,7 +39,7 @@ PARSED = {
     r"etprof export (my_net --|--model toy_cnn --quantize).*": "takes long; tests/export runs every kind of export",
     r"etprof export (--all|(--model )?(edgetam|mobilenet)_|\"\$MODEL\").*": "takes minutes; tests/export runs them",
     r"etprof skills verify run_profiling --input device=android.*": "needs a device; the skills' own tests run it",
-    r"etprof devices (list|show|clean)\b.*": "starts an adb server, or needs a host; tests/devices runs it",
+    r"etprof devices (list|show|clean|peaks)\b.*": "starts an adb server, needs a host or an idle CPU; tests run it",
     r"etprof kernels (run|import|view|log)\b.*": "needs samples or a recording; tests/cli/test_kernels.py runs it",
     r"etprof mcp\b.*": "serves until its client leaves; tests/mcp_server runs it",
     r"etprof runner build --target .*": "fetches a wheel of another machine; tests/runner/test_cross.py runs it",
@@ -49,7 +50,7 @@ PARSED = {
 EXCEPTIONS = {
     r"git clone https://\S+ executorch_sme2_kit|cd executorch_sme2_kit": "needs the network, and fetches the older kit",
     r"python \.\.\. export_model\.py --model toy_cnn \.\.\.": "a sketch of a command, with its path left out",
-    r"pip install -e .*": "installs packages",
+    r"pip install (-e|\"etprof\[).*": "installs packages",
     r"git (fetch|worktree) .*|gh pr comment .*": "needs GitHub",
     r"if \[.*|exit .*": "glue between the commands of a workflow's step",
 }

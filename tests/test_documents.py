@@ -13,10 +13,11 @@ import pytest
 
 from browser import Browser, start_browser
 from documented_commands import ROOT, documents
+from etprof.app.advice import list_rules
 from etprof.core import errors
 from etprof.store.plan_file import json_schema
 from parts import need
-from reference_pages import CLI_PAGE, render_cli
+from reference_pages import ADVICE_PAGE, CLI_PAGE, render_advice, render_cli
 
 MARKDOWN = [path for path in documents() if path.suffix == ".md"]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
@@ -47,6 +48,18 @@ def test_a_plan_key_that_is_documented_exists_and_the_other_way_round() -> None:
 
 def test_the_page_of_the_command_line_is_what_the_code_gives() -> None:
     assert CLI_PAGE.read_text(encoding="utf-8") == render_cli(), "run `make reference`"
+
+
+def test_the_page_of_advice_is_what_the_rules_say() -> None:
+    assert ADVICE_PAGE.read_text(encoding="utf-8") == render_advice(), "run `make reference`"
+
+
+def test_every_rule_of_advice_was_measured_or_says_why_not() -> None:
+    measured, others = (REFERENCE / "advice-measured.md").read_text(encoding="utf-8").split("## Not measured")
+    named = [re.findall(r"^\| \[`([a-z0-9-]+)`\]", part, re.M) for part in (measured, others)]
+    assert not set(named[0]) & set(named[1])
+    assert {*named[0], *named[1]} == {rule.id for rule in list_rules()}
+    assert {rule.id for rule in list_rules() if rule.about_sme} <= set(named[1])
 
 
 def test_the_page_of_errors_has_every_kind_with_its_exit_code() -> None:

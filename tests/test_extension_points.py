@@ -143,6 +143,39 @@ def test_an_operator_category_is_one_row_and_a_rule(tree: Tree, run: Path) -> No
     )
 
 
+RULE = '''"""Every operator is too much."""
+
+from collections.abc import Iterator
+
+from etprof.analysis.advice.facts import Facts
+from etprof.analysis.advice.rule import Match, Rule
+
+
+def _find(facts: Facts) -> Iterator[Match]:
+    yield Match(title="Do nothing", reason="Everything takes time.", operators=facts.operators)
+
+
+RULE = Rule(
+    id="do-nothing",
+    title="A model that does something",
+    looks_at="every operator",
+    bound="the time of all of them",
+    advice="Leave them out.",
+    snippet="pass",
+    find=_find,
+)
+'''
+
+
+def test_a_rule_of_advice_is_one_file(tree: Tree, run: Path) -> None:
+    (tree.package / "analysis/advice/rules/do_nothing.py").write_text(RULE, encoding="utf-8")
+    assert tree.changes() == {"analysis/advice/rules/do_nothing.py": len(RULE.splitlines())}
+    tree.etprof("report", str(run), "--quiet")
+    assert "**Do nothing**: at most" in (run / "report.md").read_text()
+    assert '"rule": "do-nothing"' in (run / "analysis_summary.json").read_text()
+    assert "Saves at most: the time of all of them." in tree.etprof("explain", "--rule", "do-nothing")
+
+
 UPGRADE = """def upgrade_to_{version}(manifest: dict[str, Any], _metrics: dict[str, Any]) -> None:
     manifest["site"] = "unknown"
 

@@ -7,5 +7,10 @@ if [ ! -x "$root/.venv/bin/etprof" ]; then
   echo "hint: bash model_profiling/scripts/setup_repo.sh" >&2
   exit 1
 fi
-[ $# -gt 0 ] || set -- --executor-scripts "$root/executorch/cmake-out"
-exec "$root/.venv/bin/etprof" runner build "$@"
+[ $# -eq 0 ] || exec "$root/.venv/bin/etprof" runner build "$@"
+echo "built, for this machine:"
+"$root/.venv/bin/etprof" runner build --executor-scripts "$root/executorch/cmake-out"
+echo "skipped, for Android: \`etprof run --device android\` builds and pushes a runner by itself, without an NDK."
+if [ -n "${ANDROID_NDK:-}" ]; then
+  echo "With $ANDROID_NDK, and ExecuTorch built for Android in DIR: etprof runner build --target android-arm64 --executorch-prefix DIR"
+fi

@@ -1,7 +1,9 @@
-"""Compatibility script: `etprof quickstart`."""
+"""Compatibility script: `etprof quickstart --dtype fp16`."""
 
 import sys
+from pathlib import Path
 
-from etprof.cli.main import main
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from model_profiling.launcher import main
 
-sys.exit(main(["quickstart", *sys.argv[1:]]))
+sys.exit(main(["quickstart", "--dtype", "fp16", *sys.argv[1:]]))

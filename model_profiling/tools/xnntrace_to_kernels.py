@@ -1,7 +1,9 @@
 """Compatibility script: `etprof kernels log`."""
 
 import sys
+from pathlib import Path
 
-from etprof.cli.main import main
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from model_profiling.launcher import main
 
 sys.exit(main(["kernels", "log", *sys.argv[1:]]))

@@ -10,6 +10,8 @@ __all__ = [
     "Artifact",
     "EagerModelBase",
     "EtprofError",
+    "History",
+    "ModelExplanation",
     "Quantization",
     "Run",
     "RunComparison",
@@ -17,8 +19,10 @@ __all__ = [
     "Trace",
     "__version__",
     "compare",
+    "explain",
     "export",
     "load_run",
+    "peaks",
     "profile",
     "read_trace",
     "register_model",
@@ -28,7 +32,10 @@ __all__ = [
 # Type checkers know the name. Importing it from typing would take ten times as long as everything else here.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from etprof.api.devices import peaks
+    from etprof.api.explaining import ModelExplanation, explain
     from etprof.api.exporting import export
+    from etprof.api.history import History
     from etprof.api.profiling import profile, run_plan
     from etprof.api.runs import Run, RunComparison, compare, load_run
     from etprof.api.tables import Table
@@ -44,7 +51,10 @@ else:
     from types import ModuleType
 
     _NAMES = {
+        "etprof.api.devices": ("peaks",),
+        "etprof.api.explaining": ("ModelExplanation", "explain"),
         "etprof.api.exporting": ("export",),
+        "etprof.api.history": ("History",),
         "etprof.api.profiling": ("profile", "run_plan"),
         "etprof.api.runs": ("Run", "RunComparison", "compare", "load_run"),
         "etprof.api.tables": ("Table",),

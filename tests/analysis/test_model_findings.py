@@ -68,3 +68,14 @@ def test_without_facts_about_the_export_only_the_cuts_are_known(tmp_path: Path) 
     run = a_loaded_run(session, {"on": [cut_by_gelu(tmp_path, 6, "F32")]})
     kinds = [finding.kind for finding in build_report(run, title="t", created_at="now").findings]
     assert kinds == [FindingKind.PARTITIONS]
+
+
+def test_a_program_of_another_version_than_its_runner_is_a_finding(tmp_path: Path) -> None:
+    trace = read_inferences(tmp_path, an_inference([("Convolution (NHWC, F16) IGEMM #1", 90)]))
+    results = tuple(replace(result, executorch_version="1.5.1") for result in CALM)
+    for exported, is_found in (("1.4.0+cpu", True), ("1.5.1+cpu", False), (None, False)):
+        meta = replace(FP16, versions={"executorch": exported})
+        session = replace(a_session(results=results), export_meta=meta)
+        report = build_report(a_loaded_run(session, {"off": [trace], "on": [trace]}), title="t", created_at="now")
+        found = [finding.message for finding in report.findings if finding.kind is FindingKind.VERSIONS_DIFFER]
+        assert found == ["model.pte was exported with ExecuTorch 1.4.0, and its runner is of 1.5.1."] * is_found

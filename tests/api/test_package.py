@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[2]
 HEAVY = {"numpy", "scipy", "pydantic", "rich", "typer", "jinja2", "capstone", "torch", "executorch", "pandas", "polars"}
 # Of the command line: what has another form in Python, what is its own affair, and what `load_run` is for.
 COMMANDS = {
-    "profile": {"model", "dry_run", "write_plan"},
-    "run_plan": {"plan_file", "config", "remote_device", "analysis_only", "dry_run", "verbose"},
+    "profile": {"model", "dry_run", "write_plan", "history", "no_wait"},
+    "run_plan": {"history", "no_wait", "plan_file", "config", "remote_device", "analysis_only", "dry_run", "verbose"},
     "export": {
         "model_option", "quantize", "quant_scheme", "quant_granularity", "weight_bits", "group_size", "calibration",
-        "export_all", "models", "dtypes", "schemes",
+        "export_all", "models", "dtypes", "schemes", "verbose",
     },
 }  # fmt: skip
 

@@ -89,7 +89,11 @@ def test_progress_counts_the_blocks(pte: Path, scripted: str) -> None:
     )
     assert told[0] == (0, None, "the device is ready")
     assert told[1] == (0, None, f"results go to {pte.parent.parent / 'runs' / 'linux_model'}")
-    assert told[2] == (0, 4, "linux_avx512_off_t1, block 1")
+    assert [text.partition(":")[0] for _, _, text in told[2:4]] == [
+        "measuring what this CPU can do, once for this device",
+        "no roofline",
+    ]
+    assert told[4] == (0, 4, "linux_avx512_off_t1, block 1")
     assert told[-1] == (4, 4, "linux_avx512_off_t1, block 2: finished")
 
 
@@ -109,9 +113,9 @@ def test_without_progress_nothing_is_printed(pte: Path, scripted: str, capfd: py
 def test_an_older_run_is_kept_moved_aside_or_continued(pte: Path, scripted: str) -> None:
     options: dict[str, Any] = {"device": scripted, "blocks": 1, "max_blocks": 1}
     first = etprof.profile(pte, **options)
-    with pytest.raises(UsageError, match="already holds a run"):
-        etprof.profile(pte, **options)
+    etprof.profile(pte, **options)
     assert len(list(first.folder.parent.iterdir())) == 1
+    assert len(list((first.folder / "earlier").iterdir())) == 1
     etprof.profile(pte, force=True, **options)
     assert len(list(first.folder.parent.iterdir())) == 2
     session = load_session(first.folder)

@@ -21,6 +21,7 @@ def test_a_run_is_read_from_its_folder(run_folder: Path) -> None:
     assert run.folder == run_folder
     assert isinstance(run.report, Report)
     assert run.findings == run.report.findings
+    assert run.next_steps == run.report.next_steps
     assert repr(run).startswith(f"<Run {run_folder}: on against off (1 thread): faster, speed-up 2.00x (95 % interval")
     assert "\n" not in repr(run)
 

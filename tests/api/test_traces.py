@@ -28,6 +28,12 @@ def test_a_trace_gives_its_operators_the_slowest_first(etdump: Path) -> None:
     assert operators.to_polars()["mean_ms"].sum() == pytest.approx(operators.to_pandas()["mean_ms"].sum())
 
 
+def test_a_traces_latency_is_that_of_traced_inferences(etdump: Path) -> None:
+    (row,) = etprof.read_trace(etdump).latency()
+    assert row["is_traced"] is True
+    assert float(row["min_ms"] or 0) <= float(row["median_ms"] or 0) <= float(row["max_ms"] or 0)
+
+
 def test_a_traces_categories_add_up(etdump: Path) -> None:
     categories = etprof.read_trace(str(etdump)).categories()
     assert sum(float(row["share"] or 0) for row in categories) == pytest.approx(1.0)

@@ -64,3 +64,24 @@ def test_registered_kernels_are_a_table_that_says_so(tmp_path: Path) -> None:
         write_registered_kernels(log, target)
     with pytest.raises(UsageError, match="There is no folder"):
         write_registered_kernels(log, tmp_path / "none" / "kernels.csv")
+
+
+def test_a_view_may_have_a_title_and_some_of_the_operators(tables: tuple[Path, Path], tmp_path: Path) -> None:
+    page = tmp_path / "view.md"
+    said = write_kernel_view(*tables, page, title="Batch <products>", operator="batch matrix")
+    assert said == "1 of 2 operators, 0 of them with other instructions (executed)"
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Batch ")
+    assert "<products>" not in text
+    assert "Fully Connected" not in text
+    with pytest.raises(UsageError, match="No operator of the tables is called 'softmax'") as caught:
+        write_kernel_view(*tables, page, operator="softmax")
+    assert "Fully Connected (NC, PF32) GEMM #1" in caught.value.hint
+
+
+def test_a_table_of_registered_kernels_names_the_model_it_is_said_to_be_of(tmp_path: Path) -> None:
+    log, target = tmp_path / "xnn.log", tmp_path / "kernels.csv"
+    log.write_text(LOG)
+    write_registered_kernels(log, target, model_id="toy_cnn")
+    assert [row["model_id"] for row in read_rows(target)] == ["toy_cnn"]
+    assert len(load_kernels(target)) == 1

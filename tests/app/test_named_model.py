@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from documented_commands import find_command
 from etprof.app.named_model import require_model
 from etprof.core.errors import UsageError
+from etprof.export.request import ExportRequest, Quantization
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,43 @@ def test_the_hint_names_what_is_there(
     with pytest.raises(UsageError) as caught:
         require_model(Path(typed))
     assert expected in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("typed", "command"),
+    [
+        ("out_toy_cnn/artifacts/toy_cnn_xnnpack_fp16.pte", "etprof export toy_cnn --dtype fp16"),
+        ("out_toy_cnn/artifacts/toy_cnn_xnnpack_fp32.pte", "etprof export toy_cnn"),
+        (
+            "model_profiling/out_mobilenet_v3_small/artifacts/mobilenet_v3_small_xnnpack_fp16.pte",
+            "etprof export mobilenet_v3_small --dtype fp16 --outdir model_profiling/out_mobilenet_v3_small/artifacts",
+        ),
+        ("out_m/artifacts/m_xnnpack_q8.pte", "etprof export m --quantize"),
+        ("out_m/artifacts/m_portable_fp16.pte", "etprof export m --dtype fp16 --backend portable"),
+        ("elsewhere/m_xnnpack_q4.pte", "etprof export m --quantize --quant-scheme linear-dynamic --weight-bits 4 "
+         "--outdir elsewhere"),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_file_that_is_not_there_tells_how_to_make_it(
+    typed: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    near = tmp_path / "out_toy_cnn/artifacts/toy_cnn_xnnpack_fp31.pte"
+    near.parent.mkdir(parents=True)
+    near.touch()
+    with pytest.raises(UsageError) as caught:
+        require_model(Path(typed))
+    assert caught.value.hint.startswith(f"Export it first: `{command}`.")
+    # The command makes that file: the export it asks for has the same path.
+    words = command.split()
+    found, context, rest = find_command(words[1:])
+    asked = found.make_context("export", rest, parent=context.parent).params
+    quantized = Quantization(asked["quant_scheme"] or "static", weight_bits=asked["weight_bits"] or 8)
+    request = ExportRequest(
+        asked["model"], outdir=asked["outdir"], backend=asked["backend"], dtype=asked["dtype"],
+        quantization=quantized if asked["quantize"] else None,
+    )  # fmt: skip
+    assert request.pte == Path(typed)
 
 
 def test_without_any_export_the_hint_is_to_make_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ from etprof.core.plan import TIMING, TRACE, Pair, Plan, Schedule, Warmup
 from etprof.core.run import DeviceInfo
 from etprof.devices.emulated import EmulatedDevice
 from etprof.devices.local import LocalDevice
+from etprof.runner.stock import OUR_MARK
+from stock_runner import make_stock_runner
 
 EMULATED = DeviceInfo("emulated", "Linux", "arm64", "", 2, ("sme", "sme2"), times_are_real=False)
 
@@ -81,6 +83,15 @@ def test_a_cpu_without_an_extension_to_hide_is_refused_with_the_way_out() -> Non
     assert "one experiment" in caught.value.hint
 
 
+def test_rules_of_advice_that_do_not_exist_cannot_be_switched_off() -> None:
+    plan = {"model": "model.pte", "output_root": "run", "experiments": [{"name": "on"}]}
+    read = read_plan({**plan, "analysis": {"advice_off": ["softmax-share"]}})
+    assert read.advice_off == ("softmax-share",)
+    with pytest.raises(UsageError, match="advice_off names 'softmax', which is no rule of advice") as caught:
+        read_plan({**plan, "analysis": {"advice_off": ["softmax"]}})
+    assert "'softmax-share'" in caught.value.hint
+
+
 def test_a_profiles_schedule_takes_what_a_user_changes() -> None:
     schedule = build_profile_schedule(blocks=30, max_blocks=24, budget="10m")
     assert (schedule.blocks, schedule.max_blocks, schedule.time_budget_s) == (30, 30, 600.0)
@@ -107,10 +118,17 @@ def test_sampling_gets_blocks_of_its_own_and_is_never_a_source_of_latency() -> N
     assert [e.mode for e in profile.experiments] == [TIMING, TIMING, TRACE, TRACE]
 
 
-def test_another_runner_and_an_experiment_that_only_traces_get_no_twin() -> None:
+def test_a_stock_runner_and_an_experiment_that_only_traces_get_no_twin(tmp_path: Path) -> None:
     off, on = a_plan().experiments
-    plan = replace(a_plan(), experiments=(replace(off, runner_path=Path("executor_runner")), replace(on, mode=TRACE)))
-    assert add_sampled_variants(plan) == plan
+    stock = make_stock_runner(tmp_path / "executor_runner")
+    ours = tmp_path / "our_runner"
+    ours.write_bytes(OUR_MARK)
+    mixed = replace(a_plan(), experiments=(replace(off, runner_path=stock), replace(on, runner_path=ours)))
+    assert [e.name for e in add_sampled_variants(mixed).experiments] == ["off", "on", "on_kernels"]
+    traced = replace(a_plan(), experiments=(replace(on, mode=TRACE),))
+    assert add_sampled_variants(traced) == traced
+    with pytest.raises(UsageError, match=r"The kernels of off cannot be sampled: .* is a stock executor_runner"):
+        add_sampled_variants(replace(mixed, experiments=mixed.experiments[:1]))
 
 
 def test_a_kernel_plan_only_traces_and_says_how_long_to_sample() -> None:

@@ -114,10 +114,10 @@ def test_a_plan_is_run_as_it_was_written(toy_cnn: Path, tmp_path: Path) -> None:
     measured = run_on(DeviceRequest("local", runner="native"), plan, Witness(), RunOptions("typed"))
     assert [(r.variant.stem, len(r.latency_ns)) for r in measured.session.results] == [("cpu_t1", 3), ("cpu_t2", 3)]
     assert measured.session.command == "typed"
-    with pytest.raises(UsageError, match="already holds a run"):
-        run_on(DeviceRequest("local", runner="native"), plan, Witness(), RunOptions("again"))
-    again = run_on(DeviceRequest("local", runner="native"), plan, Witness(), RunOptions("again", force=True))
+    again = run_on(DeviceRequest("local", runner="native"), plan, Witness(), RunOptions("again"))
     assert again.session.command == "again"
+    (earlier,) = (tmp_path / "run/earlier").iterdir()
+    assert load_session(earlier).results == measured.session.results
 
 
 @pytest.mark.parametrize("run", [profile, sample_kernels])

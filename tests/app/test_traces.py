@@ -107,12 +107,31 @@ def test_the_same_inferences_are_not_counted_twice(tmp_path: Path) -> None:
 def test_a_shells_pattern_behind_compare_means_the_baseline(tmp_path: Path) -> None:
     on = place(tmp_path / "on", "on_t1.etdump", "on_t1_b2.etdump")
     off = place(tmp_path / "off", "off_t1.etdump", "off_t1_b2.etdump", "off_t1_b3.etdump")
-    candidate, baseline = read_compared([*on, *off[1:]], off[:1])
+    ((candidate, baseline),) = read_compared([*on, *off[1:]], off[:1])
     assert (set(candidate.paths), set(baseline.paths)) == (set(on), set(off))
-    candidate, baseline = read_compared(on[:1], on[1:])
+    ((candidate, baseline),) = read_compared(on[:1], on[1:])
     assert (candidate.paths, baseline.paths) == ((on[0],), (on[1],)), "two blocks of one variant"
     with pytest.raises(UsageError, match="not of one variant"):
         read_compared([*on, *place(tmp_path / "off2", "off_t2.etdump")], off[:1])
+
+
+def test_traces_of_several_thread_counts_are_compared_count_by_count(tmp_path: Path) -> None:
+    """The users' documents: `--timeline-csv ON/*.csv --compare OFF/*.csv`, of a plan with two thread counts."""
+    on = place(tmp_path / "on", "on_t1.etdump", "on_t1_b2.etdump", "on_t4.etdump")
+    off = place(tmp_path / "off", "off_t4.etdump", "off_t1.etdump")
+    as_options = read_compared(on, off)
+    # A shell's pattern behind each option: all but the first of each are arguments.
+    as_typed = read_compared([on[0], *on[1:], off[1]], off[:1])
+    for pairs in (as_options, as_typed):
+        assert [(c.paths, b.paths) for c, b in pairs] == [((on[0], on[1]), (off[1],)), ((on[2],), (off[0],))]
+
+
+def test_a_thread_count_without_its_counterpart_is_refused(tmp_path: Path) -> None:
+    on = place(tmp_path / "on", "on_t1.etdump", "on_t4.etdump")
+    off = place(tmp_path / "off", "off_t1.etdump", "off_t2.etdump")
+    for baseline in (off, off[:1]):
+        with pytest.raises(UsageError, match=r"on_t4.* cannot be paired"):
+            read_compared(on, baseline)
 
 
 def test_no_trace_at_all_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from etprof.store.session_file import load_session, save_session
+from real_devices import emulator
 from scripted_device import a_runnable_plan, run_scripted
+
+__all__ = ["emulated_dir", "emulator", "measured", "run_dir"]
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """`etprof export` as a user types it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,16 @@ def test_all_takes_the_models_of_the_folder_that_are_ready(models: Path, out: Pa
     assert "1 exported, 0 failed, 1 model left out\nexport ok" in said.out
     assert "broken left out: " in said.out
     assert "[1/1] tiny_xnnpack_fp32: exported, " in said.err
+
+
+def test_verbose_shows_what_the_libraries_printed(toy_cnn: Path, tmp_path: Path, capsys: Capture) -> None:
+    for path in toy_cnn.glob("toy_cnn_xnnpack_fp32.*"):
+        shutil.copy(path, tmp_path)
+    (tmp_path / "toy_cnn_xnnpack_fp32.export.log").write_text("a warning of torch\n")
+    line = ["export", "toy_cnn", "--outdir", str(tmp_path)]
+    assert main(line) == 0
+    assert "a warning of torch" not in capsys.readouterr().err
+    assert main([*line, "--verbose"]) == 0
+    shown = capsys.readouterr()
+    assert "a warning of torch" in shown.err
+    assert "so it was kept" in shown.out

@@ -1,11 +1,19 @@
 """What is said of exported files: facts of one, a table of many that fits, and every path and reason whole."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from builders import an_export_meta
-from etprof.cli.export_tables import artifact_facts, describe_cell, matrix_lines, matrix_table, reason_lines
+from etprof.cli.export_tables import (
+    artifact_facts,
+    debug_line,
+    describe_cell,
+    matrix_lines,
+    matrix_table,
+    reason_lines,
+)
 from etprof.core.errors import EtprofError, ExportError
 from etprof.core.model import Artifact, Delegation, LeftOperator, Numerics, Weights
 from etprof.export.request import ExportRequest, Quantization
@@ -43,8 +51,18 @@ def test_operators_that_were_left_out_have_their_reasons() -> None:
     assert list(reason_lines(ARTIFACT)) == [
         "2 x aten.gelu.default left out: fp16 is refused",
         "1 x aten.gelu.default left out: the partitioner gave no reason",
-        "intermediate programs: out_toy_cnn/artifacts/toy_cnn_xnnpack_fp32.debug",
     ]
+    assert debug_line(ARTIFACT) == "intermediate programs: out_toy_cnn/artifacts/toy_cnn_xnnpack_fp32.debug"
+
+
+def test_what_to_write_instead_is_said_with_the_reason() -> None:
+    left = (LeftOperator("aten.gelu.default", 2, "GELU does not support fp16"),)
+    delegation = replace(ARTIFACT.meta.delegation, left=left)
+    lines = list(reason_lines(replace(ARTIFACT, meta=replace(ARTIFACT.meta, delegation=delegation))))
+    assert lines[1].startswith("  Change: Spell out the tanh form")
+    assert "write `0.5 * x * (1.0 + torch.tanh(" in lines[2]
+    portable = replace(ARTIFACT.meta, delegation=delegation, backend="portable")
+    assert list(reason_lines(replace(ARTIFACT, meta=portable))) == []
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])

@@ -17,14 +17,17 @@ MEASURING = ("run", "profile", "kernels run")
 # Who meets the errors of a module. A hint that names its command (etprof export --outdir DIR) needs no line here.
 MET_IN: dict[str, tuple[str, ...]] = {
     "analysis/run_pairs.py": ("compare",),
+    "app/explaining.py": ("explain",),
     "app/reporting.py": ("report",),
     "app/named_model.py": ("profile",),
     "app/trace_files.py": ("trace operators",),
+    "cli/check.py": ("check",),
     "cli/compare.py": ("compare",),
     "cli/export.py": ("export",),
     "cli/options.py": MEASURING,
     "cli/report.py": ("report",),
     "cli/run.py": ("run",),
+    "cli/trace.py": ("trace operators",),
     "devices/android.py": MEASURING,
     "devices/remote.py": (*MEASURING, "quickstart"),
     "devices/remote_folder.py": (*MEASURING, "quickstart"),

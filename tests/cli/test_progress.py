@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ from rich.progress import BarColumn
 from builders import a_plan, a_result
 from conftest import ROOT
 from etprof.app.pace import TimeLeft
-from etprof.cli.progress import RunProgress, share_of_block
+from etprof.cli.progress import RunProgress, share_of_block, timed_step
 from etprof.core.plan import Block
 from etprof.core.units import NO_TIMES
 
@@ -167,3 +168,12 @@ def test_stages_of_an_export_are_seen_while_standard_error_is_taken_over() -> No
     shown = read_from_a_terminal(AN_EXPORT)
     assert "toy_cnn [fp32]: lowering" in shown
     assert "noise" not in shown
+
+
+def test_a_step_is_named_as_it_begins_and_timed_when_it_succeeded(capsys: Capture) -> None:
+    with timed_step("step 1 of 2: waiting"):
+        assert capsys.readouterr().err == "step 1 of 2: waiting\n"
+    assert re.fullmatch(r"  took \d+\.\d s\n", capsys.readouterr().err)
+    with pytest.raises(ValueError, match="broken"), timed_step("step 2 of 2: failing"):
+        raise ValueError("broken")
+    assert "took" not in capsys.readouterr().err

@@ -229,3 +229,16 @@ def test_emulated_runs_on_one_page_show_no_time(emulated_dir: Path, tmp_path: Pa
         assert main(["report", str(emulated_dir), str(other), "--out", str(tmp_path / name)]) == 0
         assert NO_TIMES in (tmp_path / name).read_text(encoding="utf-8")
     assert not TIME.findall((tmp_path / "page.md").read_text(encoding="utf-8"))
+
+
+def test_runs_of_two_systems_are_put_on_one_page(run_dir: Path, tmp_path: Path, capsys: Capture) -> None:
+    other, page = tmp_path / "copy", tmp_path / "both.md"
+    shutil.copytree(run_dir, other)
+    line = ["report", "--mac-dir", str(run_dir), "--android-dir", str(other), "--out", str(page)]
+    assert main([*line, "--model-name", "SqueezeSAM"]) == 0
+    assert page.read_text(encoding="utf-8").startswith("# SqueezeSAM\n")
+    said = capsys.readouterr().err
+    assert f"note: {run_dir} was measured on Linux" in said
+    assert "not on macOS." in said
+    assert f"note: {other} was measured on Linux" in said
+    assert main(["report", "--mac-dir", str(run_dir), "--out", str(tmp_path / "one.md")]) == 0

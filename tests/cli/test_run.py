@@ -29,8 +29,10 @@ def test_a_replay_goes_from_recording_to_report(run_dir: Path, tmp_path: Path, c
     positions = [text.index(f"{stage} ok\n") for stage in ("pipeline", "report")]
     assert positions == sorted(positions)
     assert main(["validate", str(tmp_path / "again"), "--deep"]) == 0
-    assert main(line) == 2, "what was measured is not overwritten"
+    assert main(line) == 0
+    assert len(list((tmp_path / "again/earlier").iterdir())) == 1, "what was measured is not overwritten"
     assert main([*line, "--force"]) == 0
+    assert not (tmp_path / "again/earlier").exists()
 
 
 def test_a_replay_takes_its_plan_from_the_recording(run_dir: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -99,6 +99,68 @@ def test_operators_compare_a_timeline_with_a_baseline(tmp_path: Path, capsys: Ca
     assert (tmp_path / "category_comparison.csv").is_file()
 
 
+def test_operators_of_two_thread_counts_are_compared_count_by_count(tmp_path: Path, capsys: Capture) -> None:
+    for name in ("on_t1", "on_t4", "off_t1", "off_t4"):
+        (tmp_path / f"{name}.etdump").write_bytes(Path(CNN).read_bytes())
+    files = {side: [str(tmp_path / f"{side}_t{n}.etdump") for n in (1, 4)] for side in ("on", "off")}
+    line = ["trace", "operators", "--timeline-csv", *files["on"], "--compare", *files["off"]]
+    assert main([*line, "--output-dir", str(tmp_path / "out"), "--model-name", "cnn", "-v"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("model: cnn\n")
+    for threads in (1, 4):
+        assert f"on_t{threads}: {tmp_path}/on_t{threads}.etdump\n" in shown
+        assert f"baseline off_t{threads}: {tmp_path}/off_t{threads}.etdump\n" in shown
+        assert (tmp_path / f"out/on_t{threads}_operator_comparison.csv").is_file()
+    assert main([*line, "--json"]) == 2
+    assert "these are several thread counts" in capsys.readouterr().err
+
+
+def test_a_timeline_of_one_inference_and_json_beside_the_tables(tmp_path: Path, capsys: Capture) -> None:
+    out = str(tmp_path)
+    assert main(["trace", "timeline", "--etdump", CNN, "--out-dir", out, "--run-index", "2", "--json"]) == 0
+    rows = json.loads((tmp_path / "small_cnn_run2_timeline.json").read_text())
+    assert {row["run_index"] for row in rows} == {2}
+    assert isinstance(rows[0]["duration_ms"], float)
+    assert len(json.loads((tmp_path / "small_cnn_all_runs_timeline.json").read_text())) > len(rows)
+    assert {row["delegated"] for row in json.loads((tmp_path / "small_cnn_ops_stats.json").read_text())} == {
+        True,
+        False,
+    }
+    assert main(["trace", "timeline", CNN, "--out-dir", out, "--run-index", "2", "--all-runs"]) == 0
+    assert (tmp_path / "small_cnn_run0_timeline.csv").is_file()
+    assert main(["trace", "timeline", CNN, "--out-dir", out, "--run-index", "99"]) == 2
+    assert "small_cnn has no inference 99" in capsys.readouterr().err
+
+
+def test_an_etrecord_stands_for_the_graph_beside_it(tmp_path: Path, capsys: Capture) -> None:
+    record = tmp_path / "m.pte.etrecord"
+    line = ["trace", "timeline", CNN, "--out-dir", str(tmp_path), "--etrecord", str(record)]
+    assert main(line) == 0, "without it there are no modules, and that is said"
+    assert f"note: There is no ETRecord {record}." in capsys.readouterr().err
+    record.touch()
+    assert main([*line, "--strict-etrecord"]) == 2
+    assert "modules are named by m.graph.json, which is not beside it" in capsys.readouterr().err
+    (tmp_path / "m.graph.json").write_bytes(Path(GRAPH).read_bytes())
+    assert main([*line, "--strict-etrecord"]) == 0
+    assert ",c1," in (tmp_path / "small_cnn_ops_stats.csv").read_text()
+
+
+def test_latency_of_timelines_says_that_they_were_traced(tmp_path: Path, capsys: Capture) -> None:
+    main(["trace", "timeline", CNN, "--output-dir", str(tmp_path)])
+    timeline = str(tmp_path / "small_cnn_all_runs_timeline.csv")
+    capsys.readouterr()
+    line = ["trace", "latency", "--timeline-csv", timeline, "--compare", CNN, "--name1", "mine", "--name2", "theirs"]
+    assert main([*line, "--output-dir", str(tmp_path), "--verbose"]) == 0
+    shown = capsys.readouterr()
+    assert "steady, traced" in shown.out
+    assert "mine against theirs: inconclusive, speed-up 1.00x by the medians alone; 1 pairs" in shown.out
+    assert "these inferences were traced" in shown.err
+    stats = json.loads((tmp_path / "small_cnn_all_runs_timeline_robust_stats.json").read_text())
+    assert (stats["samples"], stats["is_traced"]) == (4, True)
+    assert main(["trace", "latency", CNN, "--name", "mine"]) == 0
+    assert "mine" in capsys.readouterr().out
+
+
 def test_a_name_that_contradicts_its_path_is_doubted(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "mac_sme2_on"
     folder.mkdir()

@@ -16,6 +16,7 @@ from hostile_folders import snapshot
         ("validate", "--deep", "RUN"),
         ("compare", "RUN", "OTHER"),
         ("check", "RUN", "--against", "OTHER"),
+        ("explain", "RUN"),
         ("kernels", "view", "RUN"),
         ("report", "RUN", "--format", "console,latency"),
         ("report", "RUN", "--by", "kind"),

@@ -5,7 +5,6 @@ import io
 import lzma
 import tarfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,35 +16,9 @@ from etprof.core.run import Job
 from etprof.devices import remote, shell
 from etprof.devices.shell import UnexpectedAnswerError, run_script
 from etprof.traces.runner_result import read_runner_result
-from local_shell import LocalShell
+from local_shell import LIES, LocalShell, LyingShell
 from scripted_device import a_job, a_runnable_plan, run_scripted
 from scripted_remote import scripted_remote
-
-
-@dataclass
-class LyingShell(LocalShell):
-    """Puts other commands in the place of those whose output is an answer, in the first block only."""
-
-    find: str = "tar -cf - ."
-    instead: str = ""
-    lies_left: int = 1
-
-    def command(self, script: str) -> list[str]:
-        if self.lies_left and self.find in script:
-            self.lies_left -= 1
-            script = script.replace(self.find, self.instead)
-        return super().command(script)
-
-
-LIES = {
-    "no archive": ("tar -cf - .", "echo nonsense"),
-    "compressed archive": ("tar -cf - .", "tar -czf - ."),
-    "odd bytes for the state": ("> out/state_before", ">/dev/null; printf '\\377\\376 load' > out/state_before"),
-    "odd core numbers": ("> out/state_after", ">/dev/null; echo 'governor x y' > out/state_after"),
-    "infinite load": ("> out/state_after", ">/dev/null; echo 'load 1e999' > out/state_after"),
-    "no exit code": ('echo "code $code"', "echo code none"),
-    "exit code beyond all": ('echo "code $code"', "echo code 99999999999999999999"),
-}
 
 
 @pytest.mark.parametrize("lie", LIES)

@@ -2,16 +2,18 @@
 
 import os
 import shutil
+import struct
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from etprof.core.errors import DeviceError
 from etprof.devices import remote_folder, ssh
+from etprof.devices.keeper import Keeper
 from etprof.devices.remote_folder import RemoteFolder
 from etprof.devices.shell import RemoteShell
 from local_shell import LocalShell
@@ -37,14 +39,23 @@ def test_a_folder_that_is_not_ours_is_not_changed(shell: RemoteShell, device_fol
     assert precious.read_text() == "keep me"
 
 
-def test_two_runs_cannot_use_one_device_at_once(shell: RemoteShell, device_folder: Path) -> None:
-    one, other = (RemoteFolder(shell, str(device_folder), lambda _: None) for _ in range(2))
-    one.make()
-    with pytest.raises(DeviceError, match="Another run is using"):
-        other.make()
-    one.remove()
-    other.make()
-    other.remove()
+def test_two_runs_cannot_use_one_device_at_once(shell: RemoteShell) -> None:
+    with closing(Keeper(shell, print)) as one, closing(Keeper(shell, print)) as other:
+        one.start(wait=False)
+        with pytest.raises(DeviceError, match="Another run is measuring on"):
+            other.start(wait=False)
+        one.close()
+        other.start(wait=True)
+
+
+def test_who_is_not_alone_on_a_device_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    first, second, third = (RemoteFolder(LocalShell(), str(tmp_path), lambda _: None) for _ in range(3))
+    second.is_alone = False
+    for folder in (first, second, third):
+        folder.make()
+    assert first.path != second.path
+    assert third.path in (first.path, second.path)
+    assert len(first.remove_all()) == 2
 
 
 def test_too_little_space_is_reported_before_anything_is_pushed(
@@ -136,6 +147,28 @@ def test_a_file_that_is_damaged_on_its_way_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DeviceError, match=r"model\.pte was damaged on its way to local:shell") as raised:
         folder.send({"model.pte": tmp_path / "model.pte"})
     assert "--resume" in raised.value.hint
+    folder.remove()
+
+
+def test_a_file_system_without_permissions_is_refused_and_nothing_stays(tmp_path: Path) -> None:
+    class CarelessShell(LocalShell):
+        def command(self, script: str) -> list[str]:
+            return super().command(script.replace("mkdir -m 700", "mkdir -m 755"))
+
+    with pytest.raises(DeviceError, match=r"Other users could open a folder in .* on local:shell"):
+        RemoteFolder(CarelessShell(), str(tmp_path), lambda _: None).make()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_permissions_that_a_parent_hands_down_do_not_open_the_folder(tmp_path: Path) -> None:
+    # A default access control list takes the place of the umask; this one gives everything to everybody.
+    entries = (struct.pack("<HHI", who, 7, 0xFFFFFFFF) for who in (0x01, 0x04, 0x20))
+    os.setxattr(tmp_path, "system.posix_acl_default", struct.pack("<I", 2) + b"".join(entries))
+    (tmp_path / "open").mkdir(mode=0o777)
+    assert (tmp_path / "open").stat().st_mode & 0o077 == 0o077
+    folder = RemoteFolder(LocalShell(), str(tmp_path), lambda _: None)
+    folder.make()
+    assert Path(folder.path).stat().st_mode & 0o077 == 0
     folder.remove()
 
 

@@ -1,15 +1,17 @@
 """The graph leads from XNNPACK's nodes back to the model."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from etprof.core.graph import NO_HANDLE, ModelGraph, TensorSpec
+from etprof.core.graph import NO_HANDLE, GraphNode, ModelGraph, TensorSpec
 from etprof.core.layout import graph_path
 from etprof.core.model import Artifact
 from etprof.export.exporter import ExportRequest, Quantization, export_model
 from etprof.export.graph_file import load_graph
+from etprof.traces.program_graph import read_graphs
 from shared_exports import SharedExports
 
 pytestmark = pytest.mark.usefixtures("libraries")
@@ -25,6 +27,22 @@ def test_every_layer_of_the_toy_model_is_found_once(exported: SharedExports, qua
     (nodes,) = graph.partitions
     layers = [node.module_path for node in nodes if node.type in ("XNNConv2d", "XNNFullyConnected")]
     assert layers == ["stem", "conv", "token", "reduce", "mix", "head"]
+
+
+@pytest.mark.parametrize("quantization", [None, Quantization(), Quantization("dynamic")])
+def test_the_finished_program_holds_the_same_graph_without_the_way_back(
+    exported: SharedExports, quantization: Quantization | None
+) -> None:
+    artifact = exported("toy_cnn", quantization=quantization)
+    graph = without_origins(graph_of(artifact))
+    assert read_graphs(artifact.pte) == {"forward": replace(graph, model=artifact.pte.stem)}
+
+
+def without_origins(graph: ModelGraph) -> ModelGraph:
+    def bare(nodes: tuple[GraphNode, ...]) -> tuple[GraphNode, ...]:
+        return tuple(replace(node, edge_nodes=(), module_path="", source="") for node in nodes)
+
+    return replace(graph, partitions=tuple(map(bare, graph.partitions)), undelegated=bare(graph.undelegated))
 
 
 def test_a_node_tells_shapes_constants_limits_and_source(exported: SharedExports) -> None:
@@ -78,5 +96,6 @@ def test_partitions_and_operators_left_out_stand_in_the_order_they_run(
     (left,) = graph.undelegated
     assert (left.type, left.module_path) == ("aten::native_layer_norm.out", "norm")
     assert left.outputs[0] == TensorSpec((2, 8), "float32")
+    assert read_graphs(artifact.pte) == {"forward": replace(without_origins(graph), model=artifact.pte.stem)}
     (operator,) = artifact.meta.delegation.left
     assert operator.reason == "XNNPACK's partitioner has no rule for this operator"

@@ -1,5 +1,6 @@
 """Models are found, named and kept apart; a broken folder hurts nobody else."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from etprof.core.errors import UnknownNameError, UsageError
+from etprof.core.model import EagerModelBase
 from etprof.export import dependencies
 from etprof.export.model_entry import PACKAGE, ModelEntry
 from etprof.export.registry import describe_status, find_model, find_models_dir, list_models
@@ -89,6 +91,49 @@ def test_modules_beside_the_model_are_imported_relatively(models_dir: Path, writ
     folder = write_model("mine", "from .parts import WIDTH\n\nclass Model(EagerModelBase):\n    width = WIDTH")
     (folder / "parts.py").write_text("WIDTH = 7\n")
     assert find_model("mine", models_dir).model_class.width == 7
+
+
+@pytest.mark.parametrize(
+    "base", ["from ..model_base import EagerModelBase", "from model_profiling.models.model_base import EagerModelBase"]
+)
+def test_a_model_may_be_registered_in_the_folders_own_init(tmp_path: Path, base: str) -> None:
+    """As the users' documents have it, with the file and the base class at the places that they name."""
+    models = tmp_path / "model_profiling/models"
+    shutil.copytree(Path(__file__).parents[2] / "model_profiling/models", models)
+    (models / "your_model").mkdir()
+    (models / "your_model/__init__.py").touch()
+    (models / "your_model/model.py").write_text(f"{base}\n\n\nclass YourModelClass(EagerModelBase):\n    pass\n")
+    with (models / "__init__.py").open("a") as index:
+        index.write("\nfrom . import your_model\nfrom .your_model.model import YourModelClass\n")
+        index.write('register_model("your_model", YourModelClass)\n')
+    entry = find_model("your_model", models)
+    assert (entry.location, entry.problem) == ((models / "your_model").as_posix(), "")
+    assert issubclass(entry.model_class, EagerModelBase)
+    assert find_model("vit_tiny", models).problem == "", "a folder needs no line there"
+
+
+def test_a_model_that_its_folder_registers_may_be_listed_there_too(models_dir: Path, write_model: Write) -> None:
+    write_model("mine", EMPTY)
+    (models_dir / "__init__.py").write_text(
+        "from etprof.export.registry import register_model\nfrom .mine.model import Model\n"
+        "register_model('mine', Model)\n"
+    )
+    (entry,) = [entry for entry in list_models(models_dir) if entry.name == "mine"]
+    assert entry.problem == ""
+
+
+def test_a_broken_init_is_named_and_the_folders_are_read_all_the_same(models_dir: Path, write_model: Write) -> None:
+    write_model("mine", EMPTY)
+    (models_dir / "__init__.py").write_text("from . import your_model\n")
+    problems = {entry.name: entry.problem for entry in list_models(models_dir)}
+    assert problems["mine"] == ""
+    assert "your_model" in problems[f"{models_dir.name}/__init__.py"]
+
+
+def test_a_folder_may_have_a_dot_in_its_name(models_dir: Path, write_model: Write) -> None:
+    folder = write_model("net_v1.5", "from .parts import WIDTH\n\nclass Model(EagerModelBase):\n    width = WIDTH")
+    (folder / "parts.py").write_text("WIDTH = 7\n")
+    assert find_model("net_v1.5", models_dir).model_class.width == 7
 
 
 def test_an_edit_changes_the_digest(models_dir: Path, write_model: Write) -> None:

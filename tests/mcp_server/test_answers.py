@@ -1,17 +1,23 @@
 """What an assistant is answered about a run: short, with everything it may ask about further."""
 
+import contextlib
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from builders import a_device_info
+from etprof.app import peaks
 from etprof.app.plans import QUICK_SCHEDULE
 from etprof.app.profiling import RunOptions
-from etprof.core.errors import UnknownNameError, UsageError
+from etprof.core.errors import DeviceError, UnknownNameError, UsageError
+from etprof.devices.turns import host_turn
 from etprof.mcp import answers
 from etprof.mcp.workspace import Workspace
 from etprof.reports import FORMATS
+from etprof.store.peaks_file import save_peaks
+from peaks_builder import some_peaks
 from scripted_device import a_runnable_plan, run_scripted
 from scripted_kind import add_scripted_kind
 
@@ -43,7 +49,9 @@ def test_an_analysis_is_a_few_lines_with_all_that_can_be_explained(workspace: Wo
         assert sum(line.categories.values()) == pytest.approx(1.0, abs=0.001)
         assert [kind.share for kind in line.kinds] == sorted((kind.share for kind in line.kinds), reverse=True)
         assert (line.kinds[0].kind, line.kinds[0].operators) == ("convolution", 1)
-    assert any(step.startswith("Remove transposes: at most ") for step in found.next_steps)
+    (step,) = [step for step in found.next_steps if step.startswith("Remove transposes: at most ")]
+    assert step.endswith(" Rule: transposes.")
+    assert answers.explain(workspace, RUN, "transposes").startswith("transposes: Transposes\nLooks at: ")
     assert {"verdict", "next steps", "Convolution"} <= set(found.subjects)
     for subject in found.subjects:
         assert answers.explain(workspace, RUN, subject).strip()
@@ -92,11 +100,34 @@ def test_a_model_is_run_by_its_name_on_a_named_device_and_resumed(
     assert len(several.variants) == 4
     assert any("the best thread count is inconclusive: 1 or 2 threads" in line for line in several.threads)
     assert "best thread count" in answers.explain(workspace, "several", "threads")
-    with pytest.raises(UsageError, match="already holds a run"):
-        run(RunOptions("test"))
+    assert run(RunOptions("test")).run_dir == "out_toy_cnn/runs/linux_fp32", "the earlier one is kept inside"
     assert run(RunOptions("test", resume=True)).variants[0].blocks == 1
     with pytest.raises(UsageError, match="There is no device 'moon'"):
         answers.run(
             workspace, "toy_cnn", lambda *_: None, device="moon", schedule=schedule, output_root="",
             options=RunOptions("test"),
         )  # fmt: skip
+
+
+def test_a_run_is_refused_at_once_while_another_one_is_measuring(toy_cnn: Path, tmp_path: Path) -> None:
+    shutil.copytree(toy_cnn, tmp_path / "artifacts")
+    with contextlib.chdir(tmp_path), host_turn(False, print):
+        workspace = answers.open_workspace(tmp_path)
+        with pytest.raises(DeviceError, match="Another run is measuring on this machine"):
+            answers.run(
+                workspace, "artifacts/toy_cnn_xnnpack_fp32.pte", lambda *_: None, device="local",
+                schedule=QUICK_SCHEDULE, output_root="", options=RunOptions("test"),
+            )  # fmt: skip
+    assert not (tmp_path / "runs").exists()
+
+
+def test_peaks_are_given_with_their_intervals(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETPROF_CACHE", str(tmp_path))
+    save_peaks(peaks._folder(a_device_info()), some_peaks())
+    found = answers.measure_peaks(add_scripted_kind(monkeypatch), lambda *_: None, again=False)
+    assert (found.device, found.cpu, found.checked) == ("this machine", "A CPU", [])
+    assert found.peaks[0] == answers.PeakLine("sse_fp32", "", 1, "GMAC/s", 25.0, 25.0, 25.0)
+    assert found.peaks[-1].unit == "GB/s"
+    assert answers.analyze_run(workspace, RUN).roofline[0].startswith("Not known: ")

@@ -20,7 +20,7 @@ from etprof.export import dependencies
 from etprof.export.dependencies import installed_version
 from parts import need
 
-READING = {"doctor", "list_models", "analyze", "report", "explain"}
+READING = {"doctor", "list_models", "analyze", "report", "explain", "explain_model", "history"}
 RUN_DIR = "out_toy_cnn/runs/here"
 Result = TypeVar("Result")
 
@@ -101,7 +101,7 @@ def test_a_client_learns_which_tools_only_read(workspace: Path) -> None:
 
     hints, instructions = talk(workspace, conversation)
     assert {name for name, reads in hints.items() if reads} == READING
-    assert {name for name, reads in hints.items() if not reads} == {"export", "run"}
+    assert {name for name, reads in hints.items() if not reads} == {"export", "run", "peaks"}
     assert "--allow-run" in instructions
 
 
@@ -118,10 +118,11 @@ def test_a_real_run_is_analysed_reported_and_explained(workspace: Path) -> None:
             await call(client, "report", run_dir=RUN_DIR, format="json"),
             await call(client, "explain", run_dir=RUN_DIR, subject="verdict"),
             await call(client, "explain", run_dir=RUN_DIR, subject="transpose"),
+            await call(client, "explain_model", path=RUN_DIR),
         ]
 
     before = sorted(path for path in workspace.rglob("*"))
-    doctor, analysis, markdown, as_json, verdict, operator = answers = talk(workspace, conversation)
+    doctor, analysis, markdown, as_json, verdict, operator, layers = answers = talk(workspace, conversation)
     assert not any(answer.failed for answer in answers)
     assert "torch" in {check["name"] for check in doctor.data["checks"]}
     assert len(analysis.data["variants"]) == 2
@@ -132,6 +133,7 @@ def test_a_real_run_is_analysed_reported_and_explained(workspace: Path) -> None:
     assert json.loads(as_json.text)["schema_version"] == 3
     assert analysis.data["verdicts"][0] in verdict.text
     assert "Transpose (ND, X32) #1" in operator.text
+    assert "3x3 convolution, fp32" in layers.text
     assert sorted(path for path in workspace.rglob("*")) == before, "reading writes nothing"
 
 

@@ -88,6 +88,14 @@ def test_a_models_graph_outside_is_not_read(workspace: Workspace, run: Path) -> 
         workspace.load_session("runs/linux")
 
 
+def test_a_model_outside_is_not_read_for_its_graph(workspace: Workspace, run: Path) -> None:
+    outside = workspace.root.parent / "outside"
+    (outside / "model.pte").write_bytes(b"secret")
+    save_session(run, replace(session := load_session(run), plan=replace(session.plan, model=outside / "model.pte")))
+    with pytest.raises(UsageError, match=r"model\.pte lies outside"):
+        workspace.load_session("runs/linux")
+
+
 def test_a_model_whose_inputs_lead_out_is_refused(workspace: Workspace) -> None:
     (workspace.root / "m.pte").write_bytes(b"model")
     assert workspace.model_file("m.pte") == Path("m.pte")
@@ -107,3 +115,14 @@ def test_nothing_is_written_through_a_link_that_leads_out(workspace: Workspace) 
     target.symlink_to(workspace.root.parent / "outside")
     with pytest.raises(UsageError, match="outside of the workspace"):
         workspace.target_folder("new")
+
+
+def test_an_earlier_run_of_the_folder_does_not_lead_out_either(workspace: Workspace, run: Path) -> None:
+    run_scripted(a_runnable_plan(workspace.root, blocks=1))
+    (earlier,) = (run / "earlier").iterdir()
+    assert workspace.load_session("runs/linux")
+    session = load_session(earlier)
+    save_session(earlier, replace(session, plan=replace(session.plan, model=workspace.root.parent / "outside/m.pte")))
+    (workspace.root.parent / "outside/m.graph.json").write_text("{}")
+    with pytest.raises(UsageError, match="outside of the workspace"):
+        workspace.load_session("runs/linux")

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from browser import Browser, start_browser
+from builders import a_device_info
+from etprof.app.history import write_history_page
 from etprof.reports import FORMATS
 from etprof.reports.combined import CombinedReport, render_html
+from history_builder import SLOWER, STEADY, add_days
 from report_builder import HOSTILE, a_report, at_thread_counts, emulated, hostile, one_variant, with_kernels
 
 WIDTHS = (390, 1400)
@@ -150,3 +153,18 @@ def test_other_kinds_of_report_open_too(browser: Browser, width: int, tmp_path: 
         assert browser.console_messages() == []
         assert browser.ask("document.documentElement.scrollWidth") <= width
         browser.screenshot(Path(os.environ.get("ETPROF_SCREENSHOTS", tmp_path)) / f"{name}_{width}.png")
+
+
+def test_the_page_of_a_history_stands_alone_and_shows_the_step(tmp_path: Path, browser: Browser) -> None:
+    pytest.importorskip("duckdb")
+    file = tmp_path / "h.duckdb"
+    add_days(file, STEADY + SLOWER, device=a_device_info(name=HOSTILE))
+    page = write_history_page(file, tmp_path / "history.html")
+    text = page.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "8.0 % slower" in text
+    for width in WIDTHS:
+        browser.open(page, width)
+        assert browser.ask("document.documentElement.scrollWidth") <= width
+        assert browser.ask("document.querySelectorAll('figure svg circle').length") > 2 * len(STEADY)
+        assert browser.console_messages() == []

@@ -15,7 +15,16 @@ from etprof.core.plan import Variant
 from etprof.core.report import Report
 from etprof.reports import FORMATS, sentences
 from etprof.reports.plain_text import printable
-from report_builder import a_report, at_thread_counts, emulated, hostile, one_variant, untraced, with_kernels
+from report_builder import (
+    a_report,
+    at_thread_counts,
+    emulated,
+    hostile,
+    one_variant,
+    untraced,
+    with_kernels,
+    with_roofline,
+)
 
 KINDS: dict[str, Callable[[Path], Report]] = {
     "pair": a_report,
@@ -24,6 +33,7 @@ KINDS: dict[str, Callable[[Path], Report]] = {
     "untraced": untraced,
     "hostile": hostile,
     "thread counts": at_thread_counts,
+    "with roofline": with_roofline,
     "with kernels": lambda folder: with_kernels(a_report(folder)),
 }
 TEXTS = ("md", "html", "console")

@@ -81,7 +81,7 @@ def test_no_name_of_a_report_becomes_markup(tmp_path: Path) -> None:
         comparisons=(comparison,),
         context={"cpu": HOSTILE},
         findings=(Finding(FindingKind.NOTE, HOSTILE, HOSTILE),),
-        next_steps=(NextStep(variants[1].variant, HOSTILE, 1.0, 0.5, HOSTILE, HOSTILE),),
+        next_steps=(NextStep(variants[1].variant, HOSTILE, HOSTILE, 1.0, 0.5, HOSTILE, HOSTILE),),
     )
     html = render(report)
     assert "script" not in Fragment(html).tags

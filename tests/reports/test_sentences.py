@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from builders import a_device_info
+from etprof.core.advice import ModelStep, SavedFrom
 from etprof.core.estimates import Interval, Verdict
 from etprof.core.findings import Finding, FindingKind, group_findings
 from etprof.core.plan import Variant
@@ -23,7 +24,9 @@ def report(tmp_path: Path) -> Report:
 
 
 def a_step(saves_ms: float, share: float) -> NextStep:
-    return NextStep(Variant("on", 1), "Remove transposes", saves_ms, share, "They take long.", "Keep one layout.")
+    return NextStep(
+        Variant("on", 1), "transposes", "Remove transposes", saves_ms, share, "They take long.", "Keep one layout."
+    )
 
 
 def test_a_verdict_comes_with_its_interval_and_with_its_reason_where_it_claims_nothing(report: Report) -> None:
@@ -195,13 +198,26 @@ def test_a_change_has_its_sign_and_one_that_rounds_to_nothing_has_none(change: f
 
 
 def test_modules_are_known_where_an_operator_has_one(report: Report) -> None:
-    assert not say.has_modules(report)
+    assert not say.has_graph(report)
     first, *others = report.variants[0].operators
     variant = replace(report.variants[0], operators=(replace(first, module_path="stem"), *others))
-    assert say.has_modules(replace(report, variants=(variant, report.variants[1])))
+    assert say.has_graph(replace(report, variants=(variant, report.variants[1])))
 
 
 def test_an_emulated_report_says_that_its_kernels_are_real_and_its_times_are_not(tmp_path: Path) -> None:
     report = a_report(tmp_path, device=a_device_info(times_are_real=False))
     assert "the kernels that run are real, the times are not meaningful" in say.EMULATED
     assert {say.median_text(variant, report) for variant in report.variants} == {NO_TIMES}
+
+
+def test_what_is_saved_once_says_what_of() -> None:
+    step = replace(a_step(30.0, 0.75), saved_from=SavedFrom.FIRST_INFERENCE)
+    assert say.gain_sentence(step) == "at most 30.00 ms of the first inference (75.0 %)"
+    loading = replace(step, saved_from=SavedFrom.LOAD)
+    assert say.gain_sentence(loading) == "at most 30.00 ms of the load time (75.0 %)"
+
+
+def test_advice_on_a_model_has_the_share_of_what_the_graph_tells() -> None:
+    step = ModelStep("transposes", "Remove transposes", 0.25, "bytes moved", "Two.", "Keep one layout.")
+    assert say.share_sentence(step) == "25.0 % of the bytes moved"
+    assert say.share_sentence(replace(step, share=None)) == ""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from etprof.cli.main import main
-from etprof.core.errors import UsageError
+from etprof.core.errors import RunnerError, UsageError
 from etprof.runner.bundle import Bundle, ensure_bundle, pack
 from etprof.runner.cross import resolve_parts
 from etprof.runner.isa import resolve_hidden
@@ -132,3 +132,16 @@ def test_a_toolchain_file_cannot_be_bundled() -> None:
     sdk, _, target = resolve_parts("host", None, None, lambda _: None)
     with pytest.raises(UsageError, match="plain compiler"):
         ensure_bundle(sdk, Compiler("ndk.cmake", "an NDK", is_toolchain_file=True), target)
+
+
+def test_a_bundle_that_is_not_the_one_that_was_put_there_is_collected_again(arm_bundle: Bundle) -> None:
+    library = arm_bundle.folder / "lib" / "libc.so.6"
+    whole, said = library.read_bytes(), list[str]()
+    library.write_bytes(b"another library")
+    again = ensure_bundle(*resolve_parts("linux-arm64", None, None, lambda _: None), progress=said.append)
+    assert (again, said) == (arm_bundle, ["collecting the libraries of linux-arm64"])
+    assert library.read_bytes() == whole
+    library.chmod(0o666)
+    with pytest.raises(RunnerError, match="can be written by other users"):
+        ensure_bundle(*resolve_parts("linux-arm64", None, None, lambda _: None))
+    library.chmod(0o644)

@@ -1,22 +1,29 @@
-"""Which kernels execute under emulated SME2, shown and hidden, in every precision: the coverage table is true."""
+"""Which kernels execute under emulated SME2, shown and hidden, in every precision: what is predicted is true."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from etprof.analysis.graph.alignment import align_operators, list_mapped
 from etprof.analysis.kernels.evidence import build_evidence
 from etprof.analysis.kernels.kernel_doubts import find_kernel_doubts
-from etprof.analysis.kernels.missing_kernels import find_rule
+from etprof.analysis.kernels.missing_kernels import Expected
+from etprof.analysis.kernels.predictions import predict_kernels
+from etprof.analysis.operators.operator_statistics import collect_operators
+from etprof.analysis.predicted_kernels import PredictedVariant, find_level
 from etprof.core.categories import COMPUTE
 from etprof.core.findings import FindingKind
 from etprof.core.loaded_run import SampledBlock
 from etprof.core.plan import Variant
 from etprof.core.report import Executed, KernelEvidence, OperatorKernels
+from etprof.core.trace import Trace
 from etprof.runner.bundle import Bundle
-from etprof.store.coverage_file import load_coverage
+from etprof.store.kernel_table_file import load_kernel_table
 from etprof.traces.etdump import read_etdump
 from etprof.traces.kernel_samples import read_kernel_samples
+from etprof.traces.program_graph import read_graphs
 from runner_block import run_block
 
 # They need an emulator and a cache of their own, and take minutes.
@@ -43,21 +50,43 @@ def command(arm_bundle: Bundle, emulator: str) -> Sequence[str]:
 def prove(
     command: Sequence[str], model: Path, folder: Path, *flags: str, elsewhere: Sequence[Sequence[str]] = ()
 ) -> KernelEvidence:
+    return prove_expected(command, model, folder, *flags, elsewhere=elsewhere)[0]
+
+
+def prove_expected(
+    command: Sequence[str], model: Path, folder: Path, *flags: str, elsewhere: Sequence[Sequence[str]] = ()
+) -> tuple[KernelEvidence, Expected]:
+    """What executed, and what the stored table predicts of the graph inside the .pte."""
     path = folder / "block.kernels"
     block = run_block(
         command, model, folder, "--num_executions", "1", "--traced_executions", "2",
         "--kernel_samples", str(path), "--sample_ms", "1800", "--sample_rate", "4000", *flags,
     )  # fmt: skip
     assert block.exit_code == 0, block.stderr
-    return build_evidence(
+    trace = read_etdump(block.etdump)
+    expected = expect(model, trace, block.result)
+    evidence = build_evidence(
         Variant(model.stem, 1),
-        [SampledBlock(read_kernel_samples(path), read_etdump(block.etdump))],
+        [SampledBlock(read_kernel_samples(path), trace)],
         seen=block.result["features_seen"],
         hidden=block.result["features_hidden"],
         elsewhere=elsewhere,
-        version=block.result["executorch_version"],
-        coverage=load_coverage(),
+        expected=expected,
     )
+    return evidence, expected
+
+
+def expect(model: Path, trace: Trace, result: dict[str, Any]) -> Expected:
+    graph, table = read_graphs(model)["forward"], load_kernel_table(result["executorch_version"])
+    assert table is not None
+    nodes = list_mapped(align_operators(collect_operators([trace]), graph))
+    level = find_level(set(result["features_seen"]) - set(result["features_hidden"]))
+    return PredictedVariant(level, table, predict_kernels(graph, table), nodes).expected
+
+
+def predicted_family(expected: Expected, row: OperatorKernels) -> str | None:
+    assert expected.level is not None
+    return expected.by_operator[row.identity].families[expected.level]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +96,7 @@ def test_sme2_kernels_execute_when_shown_and_none_when_hidden(
     command: Sequence[str], kernel_models: Path, tmp_path: Path, name: str
 ) -> None:
     model = kernel_models / f"{name}.pte"
-    shown = prove(command, model, tmp_path / "shown")
+    shown, predicted = prove_expected(command, model, tmp_path / "shown")
     hidden = prove(command, model, tmp_path / "hidden", "--hide_isa", "sme2")
     assert "SME2 executed: yes" in shown.verdict
     assert shown.compiled_in is not None
@@ -80,9 +109,7 @@ def test_sme2_kernels_execute_when_shown_and_none_when_hidden(
             expected = Executed.YES if EXPECTED[name][kind] else Executed.NO
             assert (row.name, row.executed) == (row.name, expected)
             assert any("sme2" in kernel.name for kernel in row.kernels) is EXPECTED[name][kind]
-            rule = find_rule(load_coverage(), row.name, "SME", "1.5.1")
-            assert rule is not None
-            assert rule.covered is EXPECTED[name][kind]
+            assert (predicted_family(predicted, row) == "SME2") is EXPECTED[name][kind]
     assert proven == set(EXPECTED[name])
     assert "SME2 executed: no" in hidden.verdict
     assert hidden.stray == 0
@@ -111,7 +138,7 @@ def test_on_a_cpu_without_sme_the_extension_that_was_hidden_is_what_is_proven(
     command = (emulator, "-cpu", "max,sme=off", *arm_bundle.command(str(arm_bundle.folder)))
     model = kernel_models / f"{name}.pte"
     hidden = prove(command, model, tmp_path / "hidden", "--hide_isa", group)
-    shown = prove(command, model, tmp_path / "shown", elsewhere=[group.split(",")])
+    shown, expected = prove_expected(command, model, tmp_path / "shown", elsewhere=[group.split(",")])
     assert (hidden.extension, hidden.shown, hidden.advertised, hidden.stray) == (label, False, True, 0)
     assert hidden.verdict.startswith(f"{label} executed: no")
     assert (shown.extension, shown.shown) == (label, True)
@@ -120,9 +147,8 @@ def test_on_a_cpu_without_sme_the_extension_that_was_hidden_is_what_is_proven(
     assert {kind for kind, row in rows if row.executed is Executed.YES} <= does
     assert {kind for kind, row in rows if row.executed is Executed.NO} <= does_not
     for kind, row in rows:
-        rule = find_rule(load_coverage(), row.name, "FP16" if group == "fp16arith" else "I8MM", "1.5.1")
-        assert rule is not None
-        assert rule.covered is (kind in does)
+        classes = ("FP16",) if group == "fp16arith" else ("I8MM", "DotProd")
+        assert (predicted_family(expected, row) in classes) is (kind in does)
 
 
 def test_four_bit_weights_in_blocks_fall_back_and_are_explained(
@@ -130,7 +156,7 @@ def test_four_bit_weights_in_blocks_fall_back_and_are_explained(
 ) -> None:
     found = prove(command, kernel_models / "products_int4.pte", tmp_path)
     doubts = {f.kind: f.message for f in find_kernel_doubts([found])}
-    assert "4-bit weights scaled by blocks run on NEON" in doubts[FindingKind.FELL_BACK]
+    assert "Its 4-bit weights are scaled in groups" in doubts[FindingKind.FELL_BACK]
 
 
 def test_a_1x1_convolution_in_fp16_falls_back_with_its_reason(

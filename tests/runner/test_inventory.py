@@ -1,23 +1,12 @@
 """What `etprof runner info` shows: the parts of a build, and the runners in the cache."""
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from device_builder import keep_runner
 from etprof.runner.build import NativeRunner, find_runner
 from etprof.runner.inventory import list_built, read_inventory
-
-
-def keep_runner(cache: Path, name: str) -> NativeRunner:
-    """A runner as the cache holds one."""
-    folder = cache / "runners" / name
-    folder.mkdir(parents=True)
-    runner = NativeRunner(folder / "etprof_runner", name, "1.5.0", Path("sdk"), "some compiler", "0.0.1")
-    runner.path.touch()
-    (folder / "build.json").write_text(json.dumps(asdict(runner), default=str))
-    return runner
 
 
 @pytest.fixture

@@ -33,10 +33,10 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
     path = tmp_path / "a.json"
     write_json(path, "old")
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(StoreError, match=r"a\.json cannot be written: No space left on device") as caught:
         write_json(path, "new")
     assert "permissions" in caught.value.hint

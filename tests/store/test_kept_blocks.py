@@ -15,19 +15,18 @@ def test_every_point_between_two_files_leaves_a_session_that_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = a_runnable_plan(tmp_path, blocks=3)
-    rename, counts = Path.replace, list[int]()
+    rename, counts = os.replace, list[int]()
 
     def look() -> None:
         if (plan.output_root / MANIFEST).exists() or (plan.output_root / METRICS).exists():
             counts.append(len(load_session(plan.output_root).results))
 
-    def look_around(path: Path, target: Path) -> Path:
+    def look_around(path: str, target: str, **folders: int) -> None:
         look()
-        done = rename(path, target)
+        rename(path, target, **folders)
         look()
-        return done
 
-    monkeypatch.setattr(Path, "replace", look_around)
+    monkeypatch.setattr(os, "replace", look_around)
     run_scripted(plan)
     assert counts == sorted(counts), "no block that was saved is gone again"
     assert counts[0] == 0
@@ -37,18 +36,18 @@ def test_every_point_between_two_files_leaves_a_session_that_can_be_read(
 
 def test_files_reach_the_disk_before_what_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = a_runnable_plan(tmp_path, blocks=1)
-    rename, sync, done = Path.replace, os.fsync, list[str]()
+    rename, sync, done = os.replace, os.fsync, list[str]()
 
     def note_sync(handle: int) -> None:
         done.append(f"sync {Path(f'/proc/self/fd/{handle}').readlink().name}")
         sync(handle)
 
-    def note_rename(path: Path, target: Path) -> Path:
-        done.append(f"rename {target.name}")
-        return rename(path, target)
+    def note_rename(path: str, target: str, **folders: int) -> None:
+        done.append(f"rename {target}")
+        rename(path, target, **folders)
 
     monkeypatch.setattr(os, "fsync", note_sync)
-    monkeypatch.setattr(Path, "replace", note_rename)
+    monkeypatch.setattr(os, "replace", note_rename)
     run_scripted(plan)
     for at, what in enumerate(done):
         if what in (f"rename {MANIFEST}", f"rename {METRICS}"):

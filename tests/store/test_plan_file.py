@@ -11,6 +11,8 @@ from etprof.core.extensions import HIDDEN_TOGETHER
 from etprof.core.plan import Pair, Plan, Variant
 from etprof.store.plan_file import build_plan, json_schema, load_plan, save_plan
 
+TEMPLATES = Path(__file__).parents[2] / "model_profiling/configs/templates"
+
 
 def a_file(**changes: Any) -> dict[str, Any]:
     return {
@@ -51,6 +53,45 @@ def test_asked_for_pairs_are_taken_as_asked() -> None:
 
 def test_two_variants_that_hide_nothing_are_not_paired_by_guessing() -> None:
     assert build(a_file(experiments=[{"name": "a"}, {"name": "b"}])).pairs == ()
+
+
+def test_two_experiments_that_differ_in_their_runner_are_a_pair() -> None:
+    """As the users' documents have it: a runner with SME2 and one without."""
+    out = "executorch/cmake-out/mac-arm64"
+    on = {"name": "mac_sme2_on", "runner_path": f"{out}/executor_runner"}
+    off = {"name": "mac_sme2_off", "runner_path": f"{out}-sme2-off/executor_runner"}
+    expected = (Pair(baseline="mac_sme2_off", candidate="mac_sme2_on"),)
+    assert build(a_file(experiments=[on, off])).pairs == expected
+    assert build(a_file(experiments=[off, on])).pairs == expected
+    neither = [{**on, "name": "a"}, {**off, "name": "b", "runner_path": "built/elsewhere/executor_runner"}]
+    assert build(a_file(experiments=neither)).pairs == (Pair("a", "b"),), "the first is the baseline"
+    unlike = [{**on, "threads": [1, 2]}, {**off, "threads": [4, 8]}]
+    assert build(a_file(experiments=unlike)).pairs == ()
+
+
+def test_a_runner_path_may_say_that_it_is_our_own() -> None:
+    off, on = build(
+        a_file(experiments=[{"name": "off", "hide_isa": ["sme2"], "runner_path": "auto"}, {"name": "on"}])
+    ).experiments
+    assert (off.runner_path, on.runner_path) == (None, None)
+
+
+@pytest.mark.parametrize("template", sorted(TEMPLATES.glob("*.json")), ids=lambda path: path.name)
+def test_a_template_has_the_keys_that_the_users_documents_look_at(template: Path) -> None:
+    content = json.loads(template.read_text())
+    assert {"model", "output_root", "experiments"} <= content.keys()
+    assert len(content["experiments"]) == 2
+    for experiment in content["experiments"]:
+        assert experiment["name"]
+        assert experiment["runner_path"] == "auto"
+    plan = build({**content, "model": "m.pte"})
+    assert [(pair.baseline, pair.candidate) for pair in plan.pairs] == [tuple(e.name for e in plan.experiments)]
+
+
+def test_experiments_are_paired_within_their_mode() -> None:
+    timed: list[dict[str, Any]] = [{"name": "off", "hide_isa": ["sme2"]}, {"name": "on"}]
+    traced = [{**each, "name": f"{each['name']}_trace", "mode": "trace"} for each in timed]
+    assert build(a_file(experiments=[*timed, *traced])).pairs == (Pair("off", "on"), Pair("off_trace", "on_trace"))
 
 
 def test_two_experiments_at_a_thread_count_each_are_a_pair_as_such() -> None:
@@ -210,6 +251,13 @@ def test_configs_for_every_platform_are_shipped() -> None:
 def test_the_shipped_schema_is_the_one_the_code_makes() -> None:
     shipped = Path(__file__).parents[2] / "model_profiling/configs/plan.schema.json"
     assert json.loads(shipped.read_text()) == json.loads(json.dumps(json_schema()))
+
+
+def test_rules_of_advice_that_are_off_survive_a_file(tmp_path: Path) -> None:
+    plan = build(a_file(analysis={"advice_off": ["softmax-share"]}))
+    assert plan.advice_off == ("softmax-share",)
+    save_plan(tmp_path / "plan.json", plan)
+    assert load_plan(tmp_path / "plan.json") == plan
 
 
 def test_a_plan_names_its_method_and_the_shapes_of_its_inputs(tmp_path: Path) -> None:

@@ -82,6 +82,14 @@ def test_what_version_3_added_is_filled_in(tmp_path: Path) -> None:
     assert session.results[0].cpu_before.frequencies_khz == {}, "they were of cores without numbers, at rest"
 
 
+def test_what_version_4_added_is_filled_in(tmp_path: Path) -> None:
+    copy("v3", tmp_path)
+    session = load_session(tmp_path)
+    assert session.plan.advice_off == ()
+    assert session.plan_path is None
+    assert {result.has_debug_log for result in session.results} == {False}
+
+
 def test_a_run_of_version_1_that_was_interrupted_had_no_report_and_a_bare_model_no_meta(tmp_path: Path) -> None:
     manifest = copy("v1", tmp_path)["manifest.json"]
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "stop_reason": "", "export_meta": {}}))

@@ -61,6 +61,29 @@ def test_many_positions_are_read_at_once_and_none_is_fine(tmp_path: Path) -> Non
     assert [part.tolist() for part in buffer.vectors(nothing, 4)] == [[], []]
 
 
+def test_lists_are_read_for_each_table_and_none_may_be_shared_by_many(tmp_path: Path) -> None:
+    writer = Writer(bytearray())
+    holes = writer.hole(), writer.hole()
+    for hole, numbers in zip(holes, [(3, 4, 2**32 - 1), ()], strict=True):
+        fields = writer.table(hole, {0: 4} if numbers else {})
+        for place, number in zip(writer.vector(fields[0], len(numbers)) if numbers else [], numbers, strict=True):
+            struct.pack_into("<I", writer.data, place, number)
+    buffer = write(tmp_path, bytes(writer.data))
+    first, second = buffer.follow(at(*holes)).tolist()
+    assert buffer.lists_in(buffer.tables(at(first, second)), 0) == [(3, 4, 2**32 - 1), ()]
+    with pytest.raises(TraceError, match="its lists are longer than the file"):
+        buffer.lists_in(buffer.tables(at(*[first] * 1000)), 0)
+
+
+def test_a_part_of_a_file_is_a_buffer_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "some.bin"
+    path.write_bytes(b"before" + SMALL + b"after")
+    buffer = Buffer(path, len(SMALL), start=6)
+    assert buffer.int32(buffer.field(buffer.tables(buffer.follow(at(0))), 0, 4), 0).tolist() == [-7]
+    with pytest.raises(TraceError, match="it is cut off"):
+        Buffer(path, len(SMALL) + 6, start=6)
+
+
 def with_word(where: int, value: int) -> bytes:
     return SMALL[:where] + struct.pack("<I", value) + SMALL[where + 4 :]
 

@@ -57,6 +57,12 @@ def test_times_taken_under_a_tracer_say_so() -> None:
     assert modes == [False, True]
 
 
+def test_a_log_with_messages_for_debugging_is_that_of_a_debug_build() -> None:
+    assert not read_stock_log(make_log([2.0])).as_result(0).has_debug_log
+    debugging = f"D 00:00:00.000321 executorch:method.cpp:793] Loading method: forward.\n{make_log([2.0])}"
+    assert read_stock_log(debugging).as_result(0).has_debug_log
+
+
 def test_what_a_real_one_said_agrees_with_the_trace_it_left() -> None:
     log = read_stock_log((DATA / "logs" / "stock_runner.txt").read_text(encoding="utf-8"))
     trace = read_etdump(DATA / "traces" / "stock_runner.etdump")

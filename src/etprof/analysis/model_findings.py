@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 
 from etprof.analysis.graph.data_movement import list_between_calls
 from etprof.analysis.graph.precision import find_cuts, find_fp32_compute, find_unshrunk_weights
-from etprof.core.findings import Finding
+from etprof.core.findings import Finding, FindingKind
 from etprof.core.graph import GraphNode
 from etprof.core.loaded_run import LoadedRun, LoadedVariant
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Variant
 from etprof.core.report import VariantReport
+from etprof.core.run import Session
 
 Nodes = Mapping[OperatorId, GraphNode]
 
@@ -23,6 +24,7 @@ def find_model_findings(
         own = [loaded for loaded in run.variants if loaded.session is session]
         traced = [loaded for loaded in own if reports[loaded.variant].operators]
         timed = [loaded for loaded in traced if reports[loaded.variant].latency] or traced
+        found += _find_other_versions(session)
         for loaded in own[:1]:
             if session.export_meta and loaded.graph:
                 found += find_unshrunk_weights(session.export_meta, loaded.graph)
@@ -33,6 +35,25 @@ def find_model_findings(
                 operators, of = reports[loaded.variant].operators, nodes[loaded.variant]
                 found += find_fp32_compute(session.export_meta, loaded.variant, operators, of)
     return tuple(dict.fromkeys(found))
+
+
+def _find_other_versions(session: Session) -> Iterator[Finding]:
+    """A program is written for the runtime of its own version: on another it may fail, or run other kernels."""
+    exported = (session.export_meta.versions.get("executorch") or "") if session.export_meta else ""
+    runtimes = sorted({_release(r.executorch_version) for r in session.results if r.is_ok and r.executorch_version})
+    others = [runtime for runtime in runtimes if exported and runtime != _release(exported)]
+    if others:
+        yield Finding(
+            FindingKind.VERSIONS_DIFFER,
+            f"{session.plan.model.name} was exported with ExecuTorch {_release(exported)}, and its runner is of "
+            f"{', '.join(others)}.",
+            "Export the model again with the installed version, or use a runner of the version it was exported with.",
+        )
+
+
+def _release(version: str) -> str:
+    """The version without what it was built for, such as +cpu."""
+    return version.partition("+")[0]
 
 
 def _find_cuts(loaded: LoadedVariant, report: VariantReport) -> Iterator[Finding]:

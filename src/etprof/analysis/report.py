@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from etprof.analysis.advice.next_steps import find_next_steps
+from etprof.analysis.explanations import add_explanation
 from etprof.analysis.graph.alignment import align_operators, list_mapped
 from etprof.analysis.graph.data_movement import find_cancelling, list_layout_changes
 from etprof.analysis.graph.work import add_work
 from etprof.analysis.kernels.sample_tracks import build_sample_tracks
 from etprof.analysis.kernels.variant_kernels import add_evidence
+from etprof.analysis.model_advice import list_backgrounds
 from etprof.analysis.model_findings import find_model_findings
 from etprof.analysis.operators.accounting import build_accounting, build_categories
 from etprof.analysis.operators.apart import list_allocations, list_apart, list_trace_findings
@@ -21,20 +23,22 @@ from etprof.analysis.operators.operator_statistics import (
     find_unmatched_names,
 )
 from etprof.analysis.operators.rollups import build_rollups, compare_rollups
+from etprof.analysis.operators.roofline import add_roofline, add_rooflines
 from etprof.analysis.operators.timeline import build_tracks
 from etprof.analysis.output_differences import output_tolerance, relative_difference
 from etprof.analysis.output_findings import find_output_findings
+from etprof.analysis.predicted_kernels import KernelTables, predict_run
 from etprof.analysis.thread_scaling import build_scaling
 from etprof.analysis.timing.device_changes import describe_cores, describe_device
 from etprof.analysis.timing.doubts import find_doubts
 from etprof.analysis.timing.latency import block_medians_ms, summarize_latency
 from etprof.analysis.timing.run_line import build_run_line
 from etprof.analysis.timing.speedup import estimate_speedup, judge, log_ratios, measure_noise_floor, rank_test
-from etprof.core.coverage import Coverage
+from etprof.core.findings import Finding, FindingKind
 from etprof.core.graph import GraphNode
 from etprof.core.loaded_run import LoadedRun, LoadedVariant
 from etprof.core.operators import OperatorId
-from etprof.core.plan import Variant
+from etprof.core.plan import TIMING, Variant
 from etprof.core.report import Comparison, Report, Track, VariantReport
 from etprof.core.run import Session
 from etprof.core.units import NS_PER_MS
@@ -59,12 +63,12 @@ class RunAnalysis:
     variants: Mapping[Variant, VariantAnalysis]
 
 
-def build_report(run: LoadedRun, *, title: str, created_at: str, coverage: Coverage | None = None) -> Report:
-    return analyze_run(run, title=title, created_at=created_at, coverage=coverage).report
+def build_report(run: LoadedRun, *, title: str, created_at: str, tables: KernelTables | None = None) -> Report:
+    return analyze_run(run, title=title, created_at=created_at, tables=tables).report
 
 
-def analyze_run(run: LoadedRun, *, title: str, created_at: str, coverage: Coverage | None = None) -> RunAnalysis:
-    """`coverage` says for which operators there are kernels; without it no reasons are given.
+def analyze_run(run: LoadedRun, *, title: str, created_at: str, tables: KernelTables | None = None) -> RunAnalysis:
+    """`tables` say which kernels XNNPACK has, by version of ExecuTorch; without them no reasons are given.
 
     Times of an emulated device are not meaningful, so its report has none: neither latencies nor shares of them.
     """
@@ -73,8 +77,7 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, coverage: Covera
     variants = tuple(analysis.report for analysis in analyses.values())
     comparisons = tuple(
         _build_comparison(run.of(before), run.of(after), analyses[before].report, analyses[after].report)
-        for each in run.sessions
-        for before, after in each.plan.compared
+        for before, after in _list_compared(run)
     )
     doubts = [
         finding
@@ -83,6 +86,8 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, coverage: Covera
     ]
     reports = {each.variant: each for each in variants}
     nodes = {variant: analysis.nodes or {} for variant, analysis in analyses.items()}
+    scaling = build_scaling(run)
+    predicted = predict_run(run, tables or {}, nodes)
     report = Report(
         title=title,
         model=session.plan.model.name,
@@ -91,18 +96,30 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, coverage: Covera
         variants=variants,
         comparisons=comparisons,
         findings=(
+            *(Finding(FindingKind.NOTE, note, "") for note in run.notes),
             *doubts,
             *find_output_findings(run),
             *(f for each in run.variants for f in list_trace_findings(each.variant, each.traces)),
             *find_model_findings(run, reports, nodes),
         ),
-        next_steps=find_next_steps(variants, comparisons),
+        next_steps=find_next_steps(
+            [add_roofline(each, run) for each in variants],
+            comparisons,
+            list_backgrounds(run, nodes, predicted, scaling),
+        ),
         times_are_real=run.times_are_real,
         tracks=_list_tracks(run, analyses),
         run_line=build_run_line(run.sessions) if run.times_are_real else None,
-        scaling=build_scaling(run),
+        scaling=scaling,
     )
-    return RunAnalysis(run, add_evidence(report, run, coverage), analyses)
+    report = add_evidence(report, run, {variant: each.expected for variant, each in predicted.items()})
+    return RunAnalysis(run, add_rooflines(add_explanation(report, run, predicted), run), analyses)
+
+
+def _list_compared(run: LoadedRun) -> list[tuple[Variant, Variant]]:
+    """Pairs that were timed; those that were only traced where there are no others, since they have no latency."""
+    pairs = [pair for session in run.sessions for pair in session.plan.compared]
+    return [pair for pair in pairs if run.of(pair[0]).experiment.mode == TIMING] or pairs
 
 
 def _analyze_variant(loaded: LoadedVariant) -> VariantAnalysis:
@@ -215,6 +232,7 @@ def _build_context(session: Session) -> dict[str, str]:
     if session.plan.input_shapes:
         context["input shapes"] = ", ".join(str(list(shape)) for shape in session.plan.input_shapes)
     context |= describe_device(device) | describe_cores(session)
+    context |= {"plan": str(session.plan_path)} if session.plan_path else {}
     context |= dict(session.versions)
     if device.sme_vector_bits:
         context["SME vector length"] = f"{device.sme_vector_bits} bits"

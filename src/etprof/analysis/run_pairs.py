@@ -10,7 +10,7 @@ from etprof.core.errors import UsageError
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.plan import Schedule, Variant
 from etprof.core.report import Comparison, Report, VariantReport
-from etprof.core.run import Session
+from etprof.core.run import EXECUTORCH_COMMIT, Session
 from etprof.core.units import NO_TIMES
 
 # What each run's own report says of how steadily it was measured.
@@ -104,7 +104,11 @@ def list_differences(before_label: str, before: Session, after_label: str, after
         "CPU": (before.device.cpu_model, after.device.cpu_model),
         "system": (before.device.system, after.device.system),
     }
-    for name in sorted({*before.versions, *after.versions}):
+    known = {*before.versions, *after.versions}
+    if not (EXECUTORCH_COMMIT in before.versions and EXECUTORCH_COMMIT in after.versions):
+        # Not recorded in one of them, which is no difference.
+        known -= {EXECUTORCH_COMMIT}
+    for name in sorted(known):
         facts[f"version of {name}"] = (before.versions.get(name, "none"), after.versions.get(name, "none"))
     findings += [
         Finding(FindingKind.RUNS_DIFFER, f"The {what} differs: {one} in {before_label}, {other} in {after_label}.", "")

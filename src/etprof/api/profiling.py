@@ -49,14 +49,16 @@ def profile(
     output_root: StrPath | None = None,
     force: bool = False,
     resume: bool = False,
+    wait: bool = True,
     progress: Progress | bool | None = None,
 ) -> Run:
     """Profiles a model with the best extension of the device's CPU hidden and shown, and writes the report.
 
     `model` is a .pte, or the name of a model, which is exported first unless that was done and nothing has changed.
     The options are those of `etprof profile`. `threads` is a number, several of them, or "auto". `budget` is a text
-    such as 90s or 10m, or a number of seconds. `progress` is called with the number of finished blocks, the number of
-    planned ones and a few words; True shows a bar.
+    such as 90s or 10m, or a number of seconds. Where another run is measuring on that machine, this one waits for it,
+    or with wait=False is refused. `progress` is called with the number of finished blocks, the number of planned ones
+    and a few words; True shows a bar.
     """
     _require_positive(runs=runs, blocks=blocks, max_blocks=max_blocks)
     options = build_run_options(f"etprof.profile({Path(model).name!r})", force=force, resume=resume)
@@ -66,7 +68,7 @@ def profile(
     watched, say = _watch(progress)
     request = replace(
         parse_device(device), runner=runner, folder=device_folder, emulator=emulator, prepare=prepare,
-        keep=keep_on_device, progress=say,
+        keep=keep_on_device, wait=wait, progress=say,
     )  # fmt: skip
     pte = export_named(wanted, request) if wanted else Path(model)
     with watched as observer:
@@ -98,20 +100,22 @@ def run_plan(
     output_root: StrPath | None = None,
     force: bool = False,
     resume: bool = False,
+    wait: bool = True,
     progress: Progress | bool | None = None,
 ) -> Run:
     """Runs a plan and writes the report; `plan` is the path of a plan file, or what such a file holds as a dict.
 
-    The options are those of `etprof run`; `progress` is as for `profile`.
+    The options are those of `etprof run`; `wait` and `progress` are as for `profile`.
     """
     source = plan if isinstance(plan, Plan | Mapping) else Path(plan)
     wanted = read_plan(source, output_root=Path(output_root) if output_root is not None else None, only=tuple(only))
     request = replace(
         parse_device(device), runner=runner, folder=device_folder, emulator=emulator, prepare=prepare,
-        keep=keep_on_device,
+        keep=keep_on_device, wait=wait,
     )  # fmt: skip
     name = source.name if isinstance(source, Path) else "plan"
-    options = build_run_options(f"etprof.run_plan({name!r})", force=force, resume=resume)
+    path = source if isinstance(source, Path) else None
+    options = build_run_options(f"etprof.run_plan({name!r})", force=force, resume=resume, plan_path=path)
     watched, say = _watch(progress)
     with watched as observer:
         measured = profiling.run_on(

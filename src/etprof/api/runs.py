@@ -11,7 +11,7 @@ from etprof.app.gate import compare_analyzed
 from etprof.app.reporting import analyze, redact, write_report
 from etprof.core import records
 from etprof.core.findings import Finding
-from etprof.core.report import Report, VariantReport
+from etprof.core.report import NextStep, Report, VariantReport
 from etprof.reports import html_summary, sentences
 from etprof.reports.plain_text import printable
 
@@ -26,6 +26,11 @@ class ReportView:
     def findings(self) -> tuple[Finding, ...]:
         """Reasons to doubt the numbers."""
         return self.report.findings
+
+    @property
+    def next_steps(self) -> tuple[NextStep, ...]:
+        """What the rules of advice found, the largest saving first."""
+        return self.report.next_steps
 
     def verdicts(self) -> Table:
         """A row for each comparison: the verdict, and the speed-up with its interval."""
@@ -63,6 +68,10 @@ class ReportView:
             records.KernelRecord._fields,
             lambda variant: records.list_kernels(variant.evidence) if variant.evidence else (),
         )
+
+    def roofline(self) -> Table:
+        """A row for each operator against what the CPU can do, the largest loss first; none where that is not known."""
+        return self._table(records.RooflineRecord._fields, records.list_roofline)
 
     def scaling(self) -> Table:
         """A row for each thread count of each experiment that was timed at several; none where there is no such."""

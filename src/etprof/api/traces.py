@@ -52,6 +52,14 @@ class Trace:
         """A row for each category; they add up to the end-to-end time."""
         return _build_table(CATEGORY_COLUMNS, map(describe_category, self._traces.require_times().categories))
 
+    def latency(self) -> Table:
+        """One row with statistics over whole inferences, which were traced; `Run.latencies()` has untraced ones."""
+        from etprof.app.trace_latency import summarize_traced
+
+        summary = asdict(summarize_traced(self._traces.require_times()))
+        del summary["block_medians_ms"]
+        return build_table(tuple(summary), [list(summary.values())])
+
     def apart(self) -> Table:
         """A row for each event of a delegate that is in no sum: stages, overlapping ones, those on another clock."""
         return _build_table(_APART_COLUMNS, map(asdict, self._traces.require_times().apart))

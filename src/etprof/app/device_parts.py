@@ -29,6 +29,7 @@ from etprof.runner.cpu_features import (
 from etprof.runner.cpu_state import read_governor
 from etprof.runner.cross import resolve_parts
 from etprof.runner.isa import ARM64_LINUX_HWCAPS
+from etprof.runner.private_folders import check_private
 from etprof.runner.sdk import installed_sdk
 from etprof.runner.stock import build_stock_flags, identify_runner
 
@@ -45,7 +46,10 @@ class RunnerParts:
 
     @property
     def emulator_folder(self) -> Path:
-        return cache_dir() / "emulator"
+        folder = cache_dir() / "emulator"
+        # It is executed; one that is installed in the system is the system's to protect.
+        check_private(cache_dir(), *((folder, *folder.iterdir()) if folder.is_dir() else ()))
+        return folder
 
     def describe_host(self) -> DeviceInfo:
         cpu_model, clusters = read_cpu_model(), read_local_clusters()

@@ -5,8 +5,13 @@ import shutil
 import sys
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
-from etprof.core.errors import DependencyError
+from etprof.app.device_parts import RunnerParts
+from etprof.app.named_model import describe_export
+from etprof.app.peaks import find_peaks
+from etprof.core.errors import DependencyError, RunnerError
+from etprof.core.layout import etrecord_path, graph_path
 from etprof.devices.emulator import find_emulator
 from etprof.devices.usable_cores import count_usable_cores
 from etprof.export.dependencies import (
@@ -17,6 +22,7 @@ from etprof.export.dependencies import (
     is_supported,
     supported_versions,
 )
+from etprof.reports.peaks_tables import summarize_peaks
 from etprof.runner.build import cache_dir, find_runner
 from etprof.runner.cpu_features import host_architecture, present_features, read_cpu_model, read_sme_vector_bits
 from etprof.runner.cpu_state import read_governor
@@ -73,9 +79,25 @@ def run_checks() -> list[Check]:
         *_check_build_tools(),
         *_check_cpu(),
         _check_governor(),
+        _check_peaks(),
         _check_program("adb", "Android devices", "Install platform-tools (Debian: apt-get install adb)."),
         _check_program("ssh", "Arm Linux devices", "Install the OpenSSH client."),
         _check_emulator(),
+    ]
+
+
+def check_model(model: Path) -> list[Check]:
+    """Whether an exported model is there, and what its export writes beside it."""
+    if not model.is_file():
+        return [Check("model", Status.MISSING, f"there is no {model}", describe_export(model), True)]
+    beside = {"ETRecord": etrecord_path(model), "graph": graph_path(model)}
+    advice = "Reports name no modules without the graph; the ETRecord is for ExecuTorch's own tools. Export it again."
+    return [
+        Check("model", Status.OK, str(model), required=True),
+        *(
+            Check(name, Status.OK, str(path)) if path.is_file() else Check(name, Status.WARNING, "none", advice)
+            for name, path in beside.items()
+        ),
     ]
 
 
@@ -114,7 +136,7 @@ def _install_advice(name: str) -> str:
 
 
 def _check_build_tools() -> list[Check]:
-    compiler, runner = compiler_path(), find_runner()
+    compiler = compiler_path()
     without = "Without it the Python runner is used."
     return [
         Check(
@@ -122,10 +144,18 @@ def _check_build_tools() -> list[Check]:
         ),
         _check_cmake(cmake_path()),
         Check("Ninja", Status.OK, "found") if ninja_path() else Check("Ninja", Status.WARNING, "none", CMAKE_ADVICE),
-        Check("native runner", Status.OK, runner.description)
-        if runner
-        else Check("native runner", Status.INFO, "not built yet", "Built on first use, or by `etprof runner build`."),
+        _check_runner(),
     ]
+
+
+def _check_runner() -> Check:
+    try:
+        runner = find_runner()
+    except RunnerError as error:
+        return Check("native runner", Status.WARNING, error.message, error.hint)
+    if runner:
+        return Check("native runner", Status.OK, runner.description)
+    return Check("native runner", Status.INFO, "not built yet", "Built on first use, or by `etprof runner build`.")
 
 
 def _check_cmake(path: str | None) -> Check:
@@ -158,6 +188,13 @@ def _check_governor() -> Check:
     if governor in _STEADY_GOVERNORS:
         return Check("frequency governor", Status.OK, governor)
     return Check("frequency governor", Status.WARNING, governor, "It may disturb measurements; set `performance`.")
+
+
+def _check_peaks() -> Check:
+    peaks = find_peaks(RunnerParts().describe_host())
+    if peaks is None:
+        return Check("CPU peaks", Status.INFO, "not measured yet", "`etprof devices peaks` measures them in 10 s.")
+    return Check("CPU peaks", Status.INFO, summarize_peaks(peaks))
 
 
 def _check_program(name: str, purpose: str, advice: str) -> Check:

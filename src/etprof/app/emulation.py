@@ -23,7 +23,7 @@ def describe_cost(plan: Plan, macs: int | None) -> str:
     """One sentence, and what shortens the run where it is long; `macs` are those of one inference."""
     if not macs:
         return (
-            "The cost of this emulated run is unknown: the model has no graph.json beside it. "
+            "The cost of this emulated run is unknown: the model's graph tells no multiply-accumulates. "
             "Export it with etprof to get an estimate."
         )
     cost_s = estimate_s(plan, macs)

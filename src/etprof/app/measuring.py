@@ -11,6 +11,7 @@ from typing import Protocol
 import etprof
 from etprof.analysis.timing.disturbances import find_disturbance
 from etprof.analysis.timing.speedup import estimate_speedup, log_ratios
+from etprof.app.named_model import require_model
 from etprof.app.pace import SYSTEM_CLOCK, Clock, Pace, TimeLeft
 from etprof.app.plans import refuse_absent_features
 from etprof.app.program_checks import settle_plan
@@ -25,13 +26,15 @@ from etprof.app.schedule import (
     list_blocks_left,
     reason_to_stop,
 )
+from etprof.app.staged_jobs import run_job
 from etprof.core.digest import file_sha256, files_sha256
-from etprof.core.errors import RunnerError, TraceError, UsageError
+from etprof.core.errors import RunnerError, TraceError
 from etprof.core.estimates import Interval
 from etprof.core.layout import block_files
 from etprof.core.plan import SEQUENTIAL, TIMING, TRACE, Block, Plan, Variant
 from etprof.core.result_limits import find_impossible
 from etprof.core.run import (
+    EXECUTORCH_COMMIT,
     INPUTS_WRONG,
     MODEL_INVALID,
     MODEL_UNREADABLE,
@@ -47,11 +50,13 @@ from etprof.core.units import format_ns
 from etprof.devices.base import Device, merge_states
 from etprof.devices.core_types import resolve_cluster
 from etprof.devices.recorded import RecordedDevice
+from etprof.export.dependencies import executorch_commit
 from etprof.export.meta import load_meta
 from etprof.store.kept_blocks import keep_block
 from etprof.store.output_files import share_outputs
 from etprof.store.paths import check_inside
-from etprof.store.run_folder import check_resumable, prepare_run_folder
+from etprof.store.run_folder import check_resumable, has_begun, new_run_folder, remove_unfinished
+from etprof.store.run_lock import hold_run_folder
 from etprof.store.session_file import load_session, save_session
 from etprof.traces.etdump import read_etdump
 from etprof.traces.runner_result import read_runner_result
@@ -83,6 +88,7 @@ def run_plan(
     plan: Plan, device: Device, observer: Observer, *, command: str, force: bool = False, resume: bool = False,
     notes: tuple[str, ...] = (), runner_sha256: Mapping[str, str] | None = None, prepared: tuple[str, ...] = (),
     clock: Clock = SYSTEM_CLOCK, began_s: float | None = None, older: Session | None = None,
+    plan_path: Path | None = None,
 ) -> MeasuredRun:  # fmt: skip
     """Runs every block of a plan. Results are saved after each, so an interruption keeps what was measured.
 
@@ -93,16 +99,18 @@ def run_plan(
     plan = _find_clusters(plan, device.describe())
     session = begin_session(plan, device, command=command, notes=notes)
     digests = {**(runner_sha256 or {}), **_digest_named_runners(plan)}
-    session = replace(session, runner_sha256=digests, prepared=prepared)
+    session = replace(session, runner_sha256=digests, prepared=prepared, plan_path=plan_path)
     folder = plan.output_root
-    if resume:
-        older = older or load_session(folder)
-        check_resumable(older, session)
-        notes = tuple(dict.fromkeys((*older.notes, *session.notes)))
-        session = replace(older, plan=session.plan, command=command, notes=notes)
-    else:
-        prepare_run_folder(folder, force=force)
-    return measure(session, device, observer, clock=clock, began_s=began_s)
+    resume = resume and has_begun(folder)
+    names = [experiment.name for experiment in plan.experiments]
+    with hold_run_folder(folder) if resume else new_run_folder(folder, names, force=force):
+        remove_unfinished(folder)
+        if resume:
+            older = older or load_session(folder)
+            check_resumable(older, session)
+            notes = tuple(dict.fromkeys((*older.notes, *session.notes)))
+            session = replace(older, plan=session.plan, command=command, notes=notes)
+        return measure(session, device, observer, clock=clock, began_s=began_s)
 
 
 def replay(recording: Path, output_root: Path, observer: Observer, *, force: bool, command: str) -> MeasuredRun:
@@ -117,14 +125,14 @@ def replay(recording: Path, output_root: Path, observer: Observer, *, force: boo
         reports=(),
         results=(),
     )
-    prepare_run_folder(output_root, force=force)
-    return measure(session, RecordedDevice(recording, recorded), observer)
+    names = [experiment.name for experiment in recorded.plan.experiments]
+    with new_run_folder(output_root, names, force=force):
+        return measure(session, RecordedDevice(recording, recorded), observer)
 
 
 def begin_session(plan: Plan, device: Device, *, command: str, notes: tuple[str, ...]) -> Session:
     """Checks everything that can be checked before time is spent."""
-    if not plan.model.is_file():
-        raise UsageError(f"There is no model {plan.model}.", hint="Export one first: `etprof export toy_cnn`.")
+    require_model(plan.model)
     meta = load_meta(plan.model)
     settled = settle_plan(plan, meta)
     refuse_absent_features(plan, device.describe())
@@ -164,7 +172,8 @@ def installed_versions() -> dict[str, str]:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return versions
+    commit = executorch_commit()
+    return {**versions, EXECUTORCH_COMMIT: commit} if commit else versions
 
 
 @dataclass(frozen=True)
@@ -313,7 +322,7 @@ def _run_job(job: Job, device: Device) -> tuple[JobOutcome, RunnerResult, Trace 
     said, trace = RunnerResult(), None
     try:
         job.log.parent.mkdir(parents=True, exist_ok=True)
-        outcome = device.run(job)
+        outcome = run_job(device, job)
     except OSError as error:
         outcome = JobOutcome(None, 0.0, f"{error.strerror}: {error.filename}")
     try:

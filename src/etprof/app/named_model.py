@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,10 +11,18 @@ from etprof.core.errors import UsageError, nearest_names_hint
 from etprof.export.exporter import export_model
 from etprof.export.foreign import output_to
 from etprof.export.registry import find_model, find_models_dir
-from etprof.export.request import ExportRequest, Quantization
+from etprof.export.request import BACKENDS, ExportRequest, Quantization
 from etprof.store.paths import check_path
 
 _NAME = re.compile(r"\w[\w-]*")
+# What an export calls its file, and the options behind the last part of that name.
+_EXPORTED = re.compile(rf"(?P<model>\w[\w-]*)_(?P<backend>{'|'.join(BACKENDS)})_(?P<precision>fp32|fp16|q8|q4)\.pte")
+_OF_PRECISION: dict[str, tuple[str, ...]] = {
+    "fp32": (),
+    "fp16": ("--dtype", "fp16"),
+    "q8": ("--quantize",),
+    "q4": ("--quantize", "--quant-scheme", "linear-dynamic", "--weight-bits", "4"),
+}
 
 
 def find_export(
@@ -62,8 +71,22 @@ def require_model(model: Path) -> None:
     if model.suffix == ".json" and model.is_file():
         raise UsageError(f"{model} is not a model, which is a .pte.", hint=f"A plan is run with: etprof run {model}")
     if not model.is_file():
-        name = model.name if _NAME.fullmatch(str(model)) else "toy_cnn"
         exported = ", ".join(str(each) for each in sorted(Path().glob("out_*/artifacts/*.pte"))[:3])
-        other = f"Exported here: {exported}." if exported else f"Export one first: `etprof export {name}`."
-        hint = nearest_names_hint(model.name, near) or other
+        nearest = nearest_names_hint(model.name, near)
+        hint = nearest or (f"Exported here: {exported}." if exported else describe_export(model))
+        if _EXPORTED.fullmatch(model.name):
+            hint = f"{describe_export(model)} {nearest}".rstrip()
         raise UsageError(f"There is no model {model}.", hint=hint)
+
+
+def describe_export(model: Path) -> str:
+    """The command that makes a file that is not there, from its own name, as a sentence."""
+    found = _EXPORTED.fullmatch(model.name)
+    if found is None:
+        name = model.name if _NAME.fullmatch(str(model)) else "toy_cnn"
+        return f"Export one first: `etprof export {name}`."
+    options = [*_OF_PRECISION[found["precision"]]]
+    options += ["--backend", found["backend"]] if found["backend"] != "xnnpack" else []
+    if model.parent != Path(f"out_{found['model']}/artifacts"):
+        options += ["--outdir", str(model.parent)]
+    return f"Export it first: `{shlex.join(['etprof', 'export', found['model'], *options])}`."

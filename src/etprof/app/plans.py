@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from etprof.app.advice import refuse_unknown_rules
 from etprof.app.thread_counts import suggest_threads
 from etprof.core.errors import UsageError
 from etprof.core.extensions import best_extension, features_to_hide, groups_among
@@ -15,6 +16,7 @@ from etprof.core.units import parse_duration
 from etprof.devices.base import Device
 from etprof.export.meta import load_meta
 from etprof.runner.isa import HEURISTIC_FEATURES
+from etprof.runner.stock import identify_runner
 from etprof.store.plan_file import build_plan, load_plan
 
 # The schedule of a profile that nobody wrote a plan for, and of a quick start, which is a first impression.
@@ -32,6 +34,7 @@ def read_plan(
         plan = source
     else:
         plan = load_plan(source) if isinstance(source, Path) else build_plan(source, "the plan")
+    refuse_unknown_rules(plan)
     plan = select_experiments(plan, only) if only else plan
     return replace(plan, output_root=output_root or plan.output_root)
 
@@ -140,12 +143,18 @@ def _describe_fitting_plan(model: Path, info: DeviceInfo) -> str:
 
 
 def add_sampled_variants(plan: Plan) -> Plan:
-    """The plan with a sampled twin of every timed experiment that our own runner runs, kept apart from it."""
-    twins = tuple(
-        replace(e, name=e.name + TWIN_SUFFIX, mode=TRACE)
-        for e in plan.experiments
-        if e.mode == TIMING and e.runner_path is None
-    )
+    """The plan with a sampled twin of every timed experiment that our own runner runs, kept apart from it.
+
+    A runner that `runner_path` names may be ours: the `executor_runner` that `etprof runner build` writes.
+    """
+    timed = [e for e in plan.experiments if e.mode == TIMING]
+    able = [e for e in timed if e.runner_path is None or identify_runner(e.runner_path).is_ours]
+    if timed and not able:
+        raise UsageError(
+            f"The kernels of {timed[0].name} cannot be sampled: {timed[0].runner_path} is a stock executor_runner.",
+            hint="Omit runner_path: our own runner samples, and is built in seconds.",
+        )
+    twins = tuple(replace(e, name=e.name + TWIN_SUFFIX, mode=TRACE) for e in able)
     return replace(plan, experiments=(*plan.experiments, *twins))
 
 

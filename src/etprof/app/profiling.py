@@ -1,6 +1,7 @@
 """A plan on a device from beginning to end: the device is opened, the blocks are run, the device is left clean."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -8,14 +9,20 @@ from etprof.analysis.graph.work import count_macs
 from etprof.app.devices import DeviceRequest, OpenDevice, open_device
 from etprof.app.emulation import describe_cost
 from etprof.app.measuring import Observer, run_plan
+from etprof.app.model_graphs import find_graph
 from etprof.app.named_model import require_model
 from etprof.app.pace import SYSTEM_CLOCK
+from etprof.app.peaks import ensure_peaks, find_peaks
 from etprof.app.plans import PROFILE_RUNS, PROFILE_SCHEDULE, build_kernel_plan, build_profile_plan
-from etprof.app.runs import MeasuredRun, find_graph
+from etprof.app.runs import MeasuredRun
 from etprof.core.errors import UsageError
 from etprof.core.plan import Plan, Schedule
 from etprof.core.run import Session
 from etprof.devices.base import Device
+from etprof.store.paths import check_path
+from etprof.store.peaks_file import save_peaks
+from etprof.store.run_folder import has_begun
+from etprof.store.run_lock import hold_run_folder, refuse_held
 from etprof.store.session_file import load_session
 
 
@@ -23,47 +30,61 @@ from etprof.store.session_file import load_session
 class RunOptions:
     """`command` is what the user typed, for the record. `force` moves an older run aside, `resume` goes on with it.
 
-    `began_s` is when the run was asked for: opening the device is part of its time budget.
+    `began_s` is when the run was asked for: opening the device is part of its time budget, waiting for others is not.
+    With `peaks` what the CPU can do is measured first, where that is not known. `plan_path` is the plan's file.
     """
 
     command: str
     force: bool = False
     resume: bool = False
+    peaks: bool = False
+    plan_path: Path | None = None
     began_s: float = field(default_factory=SYSTEM_CLOCK.now, compare=False)
 
 
-def build_run_options(command: str, *, force: bool, resume: bool) -> RunOptions:
+def build_run_options(command: str, *, force: bool, resume: bool, plan_path: Path | None = None) -> RunOptions:
     if force and resume:
         raise UsageError("force and resume are mutually exclusive.", hint="force starts over, resume continues.")
-    return RunOptions(command, force=force, resume=resume)
+    return RunOptions(command, force=force, resume=resume, plan_path=plan_path)
 
 
 def run_on(request: DeviceRequest, plan: Plan, observer: Observer, options: RunOptions) -> MeasuredRun:
-    # What cannot be read is refused before a runner is built or a device touched.
-    older = load_session(plan.output_root) if options.resume else None
-    with open_device(replace(request, experiments=plan.experiments)) as opened:
-        return run_opened(opened, plan, observer, options, older)
+    folder = plan.output_root
+    refuse_held(folder)
+    with hold_run_folder(folder) if options.resume and check_path(folder).is_dir() else nullcontext():
+        # What cannot be read is refused before a runner is built or a device touched.
+        older = load_session(folder) if options.resume and has_begun(folder) else None
+        with open_device(replace(request, experiments=plan.experiments)) as opened:
+            return run_opened(opened, plan, observer, options, older)
 
 
 def run_opened(
     opened: OpenDevice, plan: Plan, observer: Observer, options: RunOptions, older: Session | None = None
 ) -> MeasuredRun:
     if not opened.device.describe().times_are_real:
-        graph = find_graph(plan.model)
+        graph = find_graph(plan.model, plan.method)
         observer.told(describe_cost(plan, count_macs(graph) if graph else None))
-    return run_plan(
-        plan,
-        opened.device,
-        observer,
-        command=options.command,
-        force=options.force,
-        resume=options.resume,
-        older=older,
-        notes=opened.notes,
-        runner_sha256=opened.runner_sha256,
-        prepared=opened.prepared,
-        began_s=options.began_s,
-    )
+    refuse_held(plan.output_root)
+    with opened.take_turn() as waited_s:
+        device = opened.device
+        peaks = ensure_peaks(device, observer.told) if options.peaks else find_peaks(device.describe())
+        measured = run_plan(
+            plan,
+            opened.device,
+            observer,
+            command=options.command,
+            plan_path=options.plan_path,
+            force=options.force,
+            resume=options.resume,
+            older=older,
+            notes=opened.notes,
+            runner_sha256=opened.runner_sha256,
+            prepared=opened.prepared,
+            began_s=options.began_s + waited_s,
+        )
+        if peaks:
+            save_peaks(plan.output_root, peaks)
+        return measured
 
 
 def profile(
@@ -85,7 +106,7 @@ def profile(
             model, device, output_root=output_root, schedule=schedule, runs=runs, threads=threads, kernels=kernels
         )
 
-    return _run_made_plan(model, request, observer, options, make_plan)
+    return _run_made_plan(model, request, observer, replace(options, peaks=True), make_plan)
 
 
 def sample_kernels(

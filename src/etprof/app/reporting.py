@@ -3,6 +3,7 @@
 import getpass
 import platform
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,10 +27,11 @@ from etprof.core.loaded_run import LoadedRun
 from etprof.core.redaction import redact_report
 from etprof.core.report import Report, VariantReport
 from etprof.reports import FORMATS, pipeline_summary
-from etprof.store.coverage_file import load_coverage
 from etprof.store.json_file import write_bytes, write_json, write_text
 from etprof.store.kernel_files import save_kernels
+from etprof.store.kernel_table_file import load_kernel_table
 from etprof.store.paths import check_inside
+from etprof.store.run_lock import hold_run_folder
 from etprof.store.session_file import save_reports
 
 FILE_FORMATS = tuple(name for name, each in FORMATS.items() if each.file)
@@ -52,13 +54,18 @@ def analyze_measured(measured: MeasuredRun) -> RunAnalysis:
 def analyze_loaded(run: LoadedRun, *, title: str = "") -> RunAnalysis:
     title = title or f"{run.session.plan.model.stem}: where the time goes"
     created_at = datetime.now(UTC).isoformat(timespec="seconds")
-    return analyze_run(run, title=title, created_at=created_at, coverage=load_coverage())
+    versions = {result.executorch_version for loaded in run.variants for result in loaded.results}
+    tables = {version: load_kernel_table(version) for version in versions}
+    return analyze_run(run, title=title, created_at=created_at, tables=tables)
 
 
 def redact(analysis: RunAnalysis) -> RunAnalysis:
     """The same analysis, whose report does not tell who made it and where; the run itself is as it was."""
     here = (platform.node(), platform.node().partition(".")[0], getpass.getuser(), Path.home().name)
-    return replace(analysis, report=redact_report(analysis.report, analysis.run.session, *here))
+    report = analysis.report
+    for session in analysis.run.sessions:
+        report = redact_report(report, session, *here)
+    return replace(analysis, report=report)
 
 
 def roll_up_report(report: Report, by: str, depth: int) -> Report:
@@ -82,15 +89,31 @@ def write_report(analysis: RunAnalysis, target: Path | None = None, formats: Seq
     """
     folder = analysis.run.folder
     paths = choose_files(target or folder, formats)
-    _refuse_links(analysis, paths.values())
-    written = [write_format(analysis.report, name, path) for name, path in paths.items()]
-    sets = [name for name in formats if name in FILE_SETS] if formats else FILE_SETS if target is None else ()
-    written += [path for name in sets for path in _write_set(analysis, name)]
-    if (target or folder).resolve() == folder.resolve():
-        session = analysis.run.session
-        names = dict.fromkeys([*session.reports, *(path.name for path in paths.values())])
-        save_reports(folder, session, tuple(names))
+    with reserve(folder, target, formats):
+        _refuse_links(analysis, paths.values())
+        written = [write_format(analysis.report, name, path) for name, path in paths.items()]
+        written += [path for name in _choose_sets(target, formats) for path in _write_set(analysis, name)]
+        if (target or folder).resolve() == folder.resolve():
+            session = analysis.run.newest
+            names = dict.fromkeys([*session.reports, *(path.name for path in paths.values())])
+            save_reports(folder, session, tuple(names))
     return written
+
+
+def reserve(folder: Path, target: Path | None, formats: Sequence[str]) -> AbstractContextManager[None]:
+    """Keeps others from writing to a run's folder, where its report is going to be written there.
+
+    Who enters this before reading the run knows that the report is of what lies there.
+    """
+    beside = [path.parent.resolve() for path in choose_files(target or folder, formats).values()]
+    is_inside = folder.resolve() in beside or _choose_sets(target, formats)
+    return hold_run_folder(folder) if is_inside else nullcontext()
+
+
+def _choose_sets(target: Path | None, formats: Sequence[str]) -> Sequence[str]:
+    if formats:
+        return [name for name in formats if name in FILE_SETS]
+    return FILE_SETS if target is None else ()
 
 
 def _refuse_links(analysis: RunAnalysis, reports: Iterable[Path]) -> None:

@@ -3,17 +3,19 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
+from etprof.app.companions import describe_runs, find_companions
+from etprof.app.model_graphs import find_graph
+from etprof.app.peaks import find_peaks
 from etprof.core.errors import EtprofError
 from etprof.core.graph import ModelGraph
-from etprof.core.layout import graph_path
 from etprof.core.loaded_run import LoadedRun, LoadedVariant, Outputs, SampledBlock
+from etprof.core.peaks import Peaks
 from etprof.core.plan import Variant
 from etprof.core.run import BlockResult, Session
 from etprof.core.trace import Trace
-from etprof.export.graph_file import load_graph
+from etprof.store.peaks_file import load_peaks
 from etprof.store.session_file import load_session
 from etprof.store.validate import find_problems
 from etprof.traces.etdump import read_etdump
@@ -38,28 +40,45 @@ def load_run(folder: Path) -> LoadedRun:
 
 def load_partial_run(folder: Path) -> LoadedRun:
     """A run of which only manifest and metrics may have been kept: traces and outputs where all of their files are."""
-    session = load_session(folder)
-    names = [name for r in session.results if r.is_ok for name in (r.etdump, r.samples) if name]
-    has_traces = all((folder / name).is_file() for name in names)
-    return _build(folder, session, _read_traces(folder, session, {}) if has_traces else {}, must_exist=False)
+    return _join(folder, load_session(folder), {}, must_exist=False)
 
 
 def build_run(folder: Path, session: Session, traces: Mapping[str, Trace] | None = None) -> LoadedRun:
-    """The run of a session that was loaded or just measured; `traces` are those that were read already, by name."""
+    """The run of a session that was loaded or just measured; `traces` are those that were read already, by name.
+
+    Earlier runs in its folder are a part of it, where they measured the same model for something else.
+    """
     if not any(result.is_ok for result in session.results):
         raise EtprofError(f"{folder} holds no successful block.", hint="Read the logs, then run the plan again.")
-    return _build(folder, session, _read_traces(folder, session, traces or {}), must_exist=True)
+    return _join(folder, session, traces or {}, must_exist=True)
 
 
-def _build(folder: Path, session: Session, traces: Mapping[str, Trace], *, must_exist: bool) -> LoadedRun:
-    graph = find_graph(session.plan.model)
+def _join(folder: Path, newest: Session, known: Mapping[str, Trace], *, must_exist: bool) -> LoadedRun:
+    companions, notes = find_companions(folder, newest)
+    variants = [
+        variant
+        for stored in companions
+        for variant in _load_variants(stored.folder, stored.session, {}, must_exist=must_exist)
+    ]
+    variants += _load_variants(folder, newest, known, must_exist=must_exist)
+    return LoadedRun(folder, (*(stored.session for stored in companions), newest), tuple(variants), notes)
+
+
+def _load_variants(
+    folder: Path, session: Session, known: Mapping[str, Trace], *, must_exist: bool
+) -> list[LoadedVariant]:
+    names = [name for r in session.results if r.is_ok for name in (r.etdump, r.samples) if name]
+    is_whole = must_exist or all((folder / name).is_file() for name in names)
+    traces = _read_traces(folder, session, known) if is_whole else {}
+    graph = find_graph(session.plan.model, session.plan.method, session.model_sha256)
+    # What was measured later on this machine is about the same CPU.
+    peaks = load_peaks(folder) or find_peaks(session.device)
     # Variants that computed the same share the files of their outputs.
     read: dict[tuple[str, str], Values] = {}
-    variants = [
-        _load_variant(folder, session, variant, graph, traces, read=read, must_exist=must_exist)
+    return [
+        _load_variant(folder, session, variant, graph, traces, peaks=peaks, read=read, must_exist=must_exist)
         for variant in session.plan.variants
     ]
-    return LoadedRun(folder, (session,), tuple(variants))
 
 
 def validate_run(folder: Path, *, deep: bool) -> list[str]:
@@ -67,19 +86,9 @@ def validate_run(folder: Path, *, deep: bool) -> list[str]:
     return find_problems(folder, read_etdump if deep else None)
 
 
-def find_graph(model: Path) -> ModelGraph | None:
-    """The node lists of the model, where its export saved them."""
-    path = graph_path(model)
-    if not path.is_file():
-        return None
-    state = path.stat()
-    return _read_graph(path.resolve(), state.st_mtime_ns, state.st_size)
-
-
-@lru_cache(maxsize=2)
-def _read_graph(path: Path, _modified_ns: int, _size: int) -> ModelGraph:
-    """Runs that are compared are of one model as a rule: its graph is read once, and again when it has changed."""
-    return load_graph(path)
+def list_runs(folder: Path) -> list[str]:
+    """A line for each run in a folder that holds several; none for a folder of one."""
+    return describe_runs(folder, load_session(folder))
 
 
 def _read_traces(folder: Path, session: Session, known: Mapping[str, Trace]) -> dict[str, Trace]:
@@ -97,6 +106,7 @@ def _load_variant(
     graph: ModelGraph | None,
     known: Mapping[str, Trace],
     *,
+    peaks: Peaks | None,
     read: dict[tuple[str, str], Values],
     must_exist: bool,
 ) -> LoadedVariant:
@@ -114,6 +124,7 @@ def _load_variant(
             if result.samples
         ),
         outputs=_read_outputs(folder, results, read, must_exist=must_exist),
+        peaks=peaks,
     )
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from etprof.core.errors import UsageError
@@ -25,6 +26,21 @@ class TraceFile:
     def kind(self) -> str:
         """What it holds of a variant: one trace, all of them, or the first inference."""
         return next((end for end in (ALL_RUNS_SUFFIX, RUN0_SUFFIX) if self.path.name.endswith(end)), self.path.suffix)
+
+    @property
+    def experiment(self) -> Path:
+        """The pool at any thread count."""
+        return self.pool.with_name(_VARIANT.sub("", self.pool.name))
+
+    @property
+    def threads(self) -> str:
+        """Its thread count; empty where its name tells none."""
+        found = _VARIANT.search(self.pool.name)
+        return found[1] if found else ""
+
+
+# Those of the candidate, and those of the baseline.
+TracePair = tuple[list[TraceFile], list[TraceFile]]
 
 
 def find_traces(paths: Sequence[Path]) -> list[TraceFile]:
@@ -52,14 +68,43 @@ def require_one_pool(files: Sequence[TraceFile]) -> tuple[Path, ...]:
     return tuple(file.path for file in files)
 
 
-def split_compared(traces: Sequence[Path], compared: Sequence[Path]) -> tuple[list[TraceFile], list[TraceFile]]:
-    """Candidate and baseline. An option takes one file, so a shell's pattern behind --compare leaves the others of that
-    variant among the traces: they belong to the baseline, unless nothing else is there."""
+def pair_compared(traces: Sequence[Path], compared: Sequence[Path]) -> list[TracePair]:
+    """Candidate and baseline; of several thread counts, a pair for each."""
+    candidate, baseline = _split_compared(traces, compared)
+    ours, theirs = _group_pools(candidate), _group_pools(baseline)
+    if len(ours) == len(theirs) == 1:
+        return [(candidate, baseline)]
+    by_threads = [{files[0].threads: files for files in side} for side in (ours, theirs)]
+    for side, groups in zip((ours, theirs), by_threads, strict=True):
+        files_of_side = [file for files in side for file in files]
+        if len(groups) < len(side) or len({file.experiment for file in files_of_side}) > 1:
+            require_one_pool(files_of_side)
+    alone = [files[0].pool.name for files in (*ours, *theirs) if not all(files[0].threads in g for g in by_threads)]
+    if alone:
+        raise UsageError(
+            f"{' and '.join(alone)} cannot be paired: the other side has no traces of that thread count.",
+            hint="Name the same thread counts before and behind --compare.",
+        )
+    return [(files, by_threads[1][threads]) for threads, files in by_threads[0].items()]
+
+
+def _split_compared(traces: Sequence[Path], compared: Sequence[Path]) -> TracePair:
+    """An option takes one file, so a shell's pattern behind --compare leaves the others of that variant, or of that
+    experiment, among the traces: they belong to the baseline, unless nothing else is there."""
     given, baseline = find_traces(traces), find_traces(compared)
-    stray = [file for file in given if file.pool == baseline[0].pool]
-    if len(stray) == len(given):
-        return given, baseline
-    return [file for file in given if file not in stray], [*baseline, *stray]
+    for belongs in (attrgetter("pool"), attrgetter("experiment")):
+        theirs = {belongs(file) for file in baseline}
+        stray = [file for file in given if belongs(file) in theirs]
+        if len(stray) < len(given):
+            given, baseline = [file for file in given if file not in stray], [*baseline, *stray]
+    return given, baseline
+
+
+def _group_pools(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
+    pools: dict[Path, list[TraceFile]] = {}
+    for file in files:
+        pools.setdefault(file.pool, []).append(file)
+    return list(pools.values())
 
 
 def _find_file(path: Path) -> TraceFile:

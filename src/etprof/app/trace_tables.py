@@ -11,6 +11,7 @@ from etprof.analysis.operators.operator_statistics import OperatorDetail, find_u
 from etprof.app.traces import TraceSet
 from etprof.core import layout
 from etprof.core.categories import RULES, Rule, categorize
+from etprof.core.errors import UsageError
 from etprof.core.graph import GraphNode
 from etprof.core.operators import OperatorId
 from etprof.core.rows import CategoryRow, RollupRow
@@ -26,16 +27,19 @@ Nodes = Mapping[OperatorId, GraphNode]
 
 
 def write_timelines(
-    folder: Path, stem: str, traces: Sequence[Trace], *, model_id: str = "", rules: Sequence[Rule] = RULES
+    folder: Path, stem: str, traces: Sequence[Trace], *, model_id: str = "", rules: Sequence[Rule] = RULES, run: int = 0
 ) -> tuple[Path, Path]:
-    """Every event of the traces of one experiment, and those of its first inference alone."""
+    """Every event of the traces of one experiment, and those of one inference alone, by default the first."""
+    count = sum(trace.run_count for trace in traces)
+    if run and run >= count:
+        raise UsageError(f"{stem} has no inference {run}.", hint=f"It has {count}, counted from 0.")
     cold = [(~trace.is_steady).tolist() for trace in traces]
-    every, first = folder / f"{stem}{layout.ALL_RUNS_SUFFIX}", folder / f"{stem}{layout.RUN0_SUFFIX}"
-    for path, run in ((every, None), (first, 0)):
+    every, one = folder / f"{stem}{layout.ALL_RUNS_SUFFIX}", folder / f"{stem}{layout.run_suffix(run)}"
+    for path, wanted in ((every, None), (one, run)):
         files.save_timeline(
-            path, traces, model_id=model_id or stem, label=lambda name: _label_name(name, rules), cold=cold, run=run
+            path, traces, model_id=model_id or stem, label=lambda name: _label_name(name, rules), cold=cold, run=wanted
         )
-    return every, first
+    return every, one
 
 
 def _label_name(name: str, rules: Sequence[Rule]) -> files.NameLabel:
@@ -92,9 +96,12 @@ def build_classes(given: TraceSet) -> list[tuple[str, CategoryRow]]:
 
 
 def write_comparison(
-    folder: Path, changes: "Sequence[OperatorChange]", before: Sequence[CategoryRow], after: Sequence[CategoryRow]
-) -> tuple[Path, Path]:
-    operators, categories = folder / layout.OPERATOR_COMPARISON, folder / layout.CATEGORY_COMPARISON
+    folder: Path, changes: "Sequence[OperatorChange]", before: Sequence[CategoryRow], after: Sequence[CategoryRow],
+    prefix: str = "",
+) -> tuple[Path, Path]:  # fmt: skip
+    """`prefix` tells the comparisons at several thread counts apart."""
+    operators = folder / f"{prefix}{layout.OPERATOR_COMPARISON}"
+    categories = folder / f"{prefix}{layout.CATEGORY_COMPARISON}"
     files.save_records(operators, files.OPERATOR_COMPARISON_COLUMNS, (describe_change(change) for change in changes))
     files.save_records(categories, files.CATEGORY_COMPARISON_COLUMNS, describe_category_changes(before, after))
     return operators, categories

@@ -10,22 +10,23 @@ from etprof.analysis.graph.work import add_work
 from etprof.analysis.operators.accounting import build_accounting, build_categories
 from etprof.analysis.operators.apart import list_allocations, list_apart
 from etprof.analysis.operators.operator_statistics import OperatorDetail, collect_operators, describe_operators
-from etprof.app.trace_files import TraceFile, find_traces, require_one_pool, split_compared
+from etprof.app.model_graphs import load_named_graph
+from etprof.app.trace_files import TraceFile, find_traces, pair_compared, require_one_pool
 from etprof.core.categories import Rule
 from etprof.core.errors import UsageError
 from etprof.core.graph import GraphNode, ModelGraph
+from etprof.core.layout import graph_path
 from etprof.core.operators import OperatorId, OperatorSamples
 from etprof.core.rows import Accounting, AllocationRow, ApartRow, CategoryRow, OperatorRow
 from etprof.core.trace import Trace
 from etprof.core.units import NO_TIMES
-from etprof.export.graph_file import load_graph
 from etprof.store.emulated_traces import was_emulated
 from etprof.store.paths import require_file
 from etprof.store.rules_file import load_rules
 from etprof.store.timeline_files import load_timeline
 from etprof.traces.etdump import read_etdump
 
-_GRAPH_HINT = "`etprof export MODEL` writes it beside the .pte, as .graph.json."
+_GRAPH_HINT = "`etprof export MODEL` writes it beside the .pte, as .graph.json; without modules the .pte will do."
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,17 +110,31 @@ def read_traces(paths: Sequence[Path], rules: Path | None = None, graph: Path | 
 
 def read_compared(
     paths: Sequence[Path], compared: Sequence[Path], rules: Path | None = None, graph: Path | None = None
-) -> tuple[TraceSet, TraceSet]:
-    """The candidate's traces and the baseline's."""
-    candidate, baseline = split_compared(paths, compared)
-    return _read_pool(candidate, rules, graph), _read_pool(baseline, rules, graph)
+) -> list[tuple[TraceSet, TraceSet]]:
+    """The candidate's traces and the baseline's, at each thread count that they were recorded at."""
+    return [
+        (_read_pool(candidate, rules, graph), _read_pool(baseline, rules, graph))
+        for candidate, baseline in pair_compared(paths, compared)
+    ]
+
+
+def find_graph_beside(etrecord: Path) -> Path:
+    """The node lists that an export writes beside its ETRecord, which itself is not read."""
+    graph = graph_path(etrecord.with_suffix(""))
+    if not etrecord.is_file():
+        raise UsageError(f"There is no ETRecord {etrecord}.", hint=_GRAPH_HINT)
+    if not graph.is_file():
+        raise UsageError(
+            f"{etrecord} is not used: modules are named by {graph.name}, which is not beside it.", hint=_GRAPH_HINT
+        )
+    return graph
 
 
 def _read_pool(files: Sequence[TraceFile], rules: Path | None, graph: Path | None) -> TraceSet:
     found = require_one_pool(files)
     table = load_rules(rules)
     traces = tuple(trace for path in found for trace in _read_file(path))
-    model = load_graph(require_file(graph, "graph", hint=_GRAPH_HINT)) if graph else None
+    model = load_named_graph(require_file(graph, "graph", hint=_GRAPH_HINT)) if graph else None
     return TraceSet(found, traces, table, model, was_emulated(*found))
 
 

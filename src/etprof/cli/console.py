@@ -3,8 +3,7 @@
 import os
 import shlex
 import shutil
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,6 +12,9 @@ from etprof.core.errors import EtprofError
 
 if TYPE_CHECKING:
     from etprof.reports.text_table import TextTable
+
+# The words behind `etprof` of the command that runs.
+_typed: list[str] = []
 
 
 def say(text: str) -> None:
@@ -67,6 +69,10 @@ def _print_marked(mark: str, color: str, text: str) -> None:
     typer.echo(styled, err=True, color=False if os.environ.get("NO_COLOR") else None)
 
 
+def remember_command_line(words: Sequence[str]) -> None:
+    _typed[:] = words
+
+
 def command_line() -> str:
-    """What the user typed, for the record."""
-    return shlex.join(["etprof", *sys.argv[1:]])
+    """The command that runs, for the record: whoever types it again does the same, also where a script was typed."""
+    return shlex.join(["etprof", *_typed])

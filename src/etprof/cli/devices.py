@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etprof.cli.console import show, show_sentence
+from etprof.cli.console import say, show, show_json, show_sentence, show_table
+from etprof.cli.options import DeviceFolderOption, EmulatorOption, JsonOption, WideOption
 
 if TYPE_CHECKING:
     from etprof.app.devices import Reachable
+    from etprof.app.peaks import DevicePeaks
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -46,6 +48,51 @@ def clean(
 
     for name in devices:
         show(clean_device(replace(parse_device(name), folder=device_folder)))
+
+
+@app.command()
+def peaks(
+    device: Annotated[
+        str, typer.Argument(metavar="DEVICE", help="Such as local, the default, or ssh:USER@HOST.")
+    ] = "local",
+    again: Annotated[bool, typer.Option("--again", help="Measure again, even if the peaks are known.")] = False,
+    device_folder: DeviceFolderOption = "",
+    emulator: EmulatorOption = "",
+    as_json: JsonOption = False,
+    wide: WideOption = False,
+) -> None:
+    """Show what a CPU can do at most, by instructions and memory; measured once, in at most 10 s."""
+    from etprof.app.devices import parse_device
+    from etprof.app.peaks import list_peaks
+
+    request = replace(parse_device(device), folder=device_folder, emulator=emulator, progress=say)
+    found = list_peaks(request, again=again)
+    if as_json:
+        show_json(_describe_peaks(found))
+    else:
+        _show_peaks(found, wide=wide)
+
+
+def _describe_peaks(found: "DevicePeaks") -> dict[str, object]:
+    from dataclasses import asdict
+
+    from etprof.store.peaks_file import describe_peaks
+
+    measured = describe_peaks(found.peaks) if found.peaks else {"checked": [asdict(each) for each in found.checked]}
+    return {"device": found.device.name, "cpu": found.device.cpu_model, **measured}
+
+
+def _show_peaks(found: "DevicePeaks", *, wide: bool) -> None:
+    from etprof.reports.peaks_tables import build_bandwidth_table, build_check_table, build_throughput_table
+
+    info = found.device
+    show_sentence(f"{info.name}: {info.cpu_model} ({info.cpu_count} cores, {info.architecture}), {info.system}")
+    if found.peaks is None:
+        show_table(build_check_table(found.checked, info.architecture), wide=wide)
+        return
+    show(f"measured: {found.peaks.measured_at}\n")
+    show_table(build_throughput_table(found.peaks), wide=wide)
+    show_table(build_bandwidth_table(found.peaks), wide=wide)
 
 
 def _show(device: "Reachable") -> None:

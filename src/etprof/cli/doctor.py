@@ -1,15 +1,21 @@
 """`etprof doctor`: whether this machine can profile, line by line."""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from etprof.cli.console import show, show_json
 from etprof.cli.options import JsonOption
 
 
-def command(as_json: JsonOption = False) -> None:
-    from etprof.app.doctor import can_run, run_checks
+def command(
+    as_json: JsonOption = False,
+    model: Annotated[Path | None, typer.Option(help="An exported model (.pte) that has to be there, too.")] = None,
+) -> None:
+    from etprof.app.doctor import can_run, check_model, run_checks
 
-    checks = run_checks()
+    checks = [*run_checks(), *(check_model(model) if model else ())]
     able = can_run(checks)
     if as_json:
         lines = [

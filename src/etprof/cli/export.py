@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from etprof.cli.console import say, show, show_facts, show_table
+from etprof.cli.options import refuse_together
 from etprof.core.errors import EtprofError, UsageError
 from etprof.core.units import format_count
 
@@ -40,10 +41,9 @@ def command(
     save_graph: Annotated[
         bool, typer.Option("--save-graph/--no-save-graph", help="Write the nodes of the model's graph to graph.json.")
     ] = True,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Keep every intermediate program; print why operators were left out.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Keep every intermediate program.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Export again even where nothing has changed.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show what torch and ExecuTorch print meanwhile.")] = False,
     export_all: Annotated[
         bool, typer.Option("--all", help="Export a matrix of models, dtypes and schemes; see the next three.")
     ] = False,
@@ -71,18 +71,23 @@ def command(
         force=force,
     )
     if export_all:
+        refuse_together("Each export leaves its log beside its .pte.", all=export_all, verbose=verbose)
         _export_matrix(request, _names(models), _names(dtypes), _names(schemes))
     else:
-        _export_one(request)
+        _export_one(request, verbose=verbose)
 
 
-def _export_one(request: "ExportRequest") -> None:
+def _export_one(request: "ExportRequest", *, verbose: bool) -> None:
     from etprof.cli.progress import export_stages
+    from etprof.core.layout import export_log_path
     from etprof.export.exporter import export_model
 
     with export_stages(request.stem) as progress:
         artifact = export_model(request, progress)
-    show_artifact(artifact, with_reasons=request.debug)
+    log = export_log_path(artifact.pte)
+    if verbose and log.is_file():
+        say(log.read_text(encoding="utf-8").rstrip())
+    show_artifact(artifact, with_programs=request.debug)
 
 
 def _export_matrix(like: "ExportRequest", models: list[str], dtypes: list[str], schemes: list[str]) -> None:
@@ -174,12 +179,14 @@ def _quantization(
     return Quantization(**given) if quantize else None
 
 
-def show_artifact(artifact: "Artifact", *, with_reasons: bool = False) -> None:
-    from etprof.cli.export_tables import artifact_facts, reason_lines
+def show_artifact(artifact: "Artifact", *, with_programs: bool = False) -> None:
+    from etprof.cli.export_tables import artifact_facts, debug_line, reason_lines
 
     show_facts(artifact_facts(artifact))
-    for line in reason_lines(artifact) if with_reasons else ():
+    for line in reason_lines(artifact):
         show(line)
+    if with_programs:
+        show(debug_line(artifact))
     if artifact.reused:
         show("Nothing has changed since this file was exported, so it was kept; --force exports it again.")
     show("export ok")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from etprof.core.errors import EtprofError
 from etprof.core.layout import export_debug_path
+from etprof.core.refusals import find_refusal
 from etprof.core.units import format_bytes, format_percent
 from etprof.reports.text_table import Column, TextTable
 
@@ -30,11 +31,18 @@ def artifact_facts(artifact: "Artifact") -> dict[str, str]:
 
 
 def reason_lines(artifact: "Artifact") -> Iterator[str]:
-    """Why operators were left out, and where every intermediate program is."""
-    for each in artifact.meta.delegation.left:
+    """Why operators were left out, and what to write instead; nothing where the backend takes none."""
+    for each in artifact.meta.delegation.left if artifact.meta.backend != "portable" else ():
         reason = each.reason or "the partitioner gave no reason"
         yield f"{each.count} x {each.operator} left out: {reason}"
-    yield f"intermediate programs: {export_debug_path(artifact.pte)}"
+        if refusal := find_refusal(each.operator, reason=each.reason):
+            yield f"  Change: {refusal.advice}"
+            if refusal.instead:
+                yield f"  Instead of `{refusal.before}` write `{refusal.instead}`."
+
+
+def debug_line(artifact: "Artifact") -> str:
+    return f"intermediate programs: {export_debug_path(artifact.pte)}"
 
 
 def matrix_table(requests: "Sequence[ExportRequest]", results: "Sequence[Artifact | EtprofError]") -> TextTable:

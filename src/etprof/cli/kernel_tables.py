@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from etprof.core.categories import COMPUTE
-from etprof.core.report import Executed, KernelEvidence, OperatorKernels
+from etprof.core.report import Executed, KernelEvidence, OperatorKernels, group_by_reason
 from etprof.core.rows import KernelUse
 from etprof.reports.sentences import shown_phrase
 from etprof.reports.text_table import Column, TextTable
@@ -95,9 +95,12 @@ def _key(kernel: KernelUse) -> tuple[str, str]:
 
 
 def reason_lines(evidence: KernelEvidence) -> Iterator[str]:
-    for row in evidence.operators:
-        if row.reason:
-            yield f"  {row.name}: {row.executed.value}: {row.reason}"
+    """A line for each reason, with the operator that has the most samples."""
+    for executed in Executed:
+        rows = [row for row in evidence.operators if row.reason and row.executed is executed]
+        for first, *others in group_by_reason(rows):
+            which = f"{len(others) + 1} operators, such as {first.name}" if others else first.name
+            yield f"  {which}: {executed.value}: {first.reason}"
 
 
 def _share(row: OperatorKernels) -> str:

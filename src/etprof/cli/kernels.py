@@ -13,6 +13,7 @@ from etprof.cli.options import (
     EmulatorOption,
     ForceOption,
     KeepOption,
+    NoWaitOption,
     OutputRootOption,
     PrepareOption,
     ResumeOption,
@@ -23,6 +24,7 @@ from etprof.core.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from etprof.app.devices import DeviceRequest
+    from etprof.app.runs import MeasuredRun
     from etprof.core.report import KernelEvidence, Report
 
 app = typer.Typer(no_args_is_help=True)
@@ -47,21 +49,20 @@ def sample(
     table: TableOption = None,
     force: ForceOption = False,
     resume: ResumeOption = False,
+    no_wait: NoWaitOption = False,
     dry_run: DryRunOption = False,
     verbose: VerboseOption = False,
     wide: WideOption = False,
 ) -> None:
     """Sample a model with the CPU's best extension shown and hidden, and show which kernels executed."""
     from etprof.app.profiling import RunOptions, sample_kernels
-    from etprof.app.reporting import analyze_measured
     from etprof.cli.options import build_request, refuse_force_and_resume
     from etprof.cli.progress import RunProgress
-    from etprof.cli.report import write_and_show
 
     refuse_force_and_resume(force, resume)
     request = build_request(
         device, runner="native" if device == "local" else "auto", folder=device_folder, emulator=emulator,
-        prepare=prepare, keep=keep_on_device,
+        prepare=prepare, keep=keep_on_device, wait=not no_wait,
     )  # fmt: skip
     options: dict[str, Any] = {
         "output_root": output_root, "threads": threads, "blocks": blocks, "seconds": seconds,
@@ -73,9 +74,19 @@ def sample(
         measured = sample_kernels(
             model, request, progress, RunOptions(command_line(), force=force, resume=resume), **options
         )
+    show_sampled(measured, table, None if verbose else _SHOWN, wide)
+
+
+def show_sampled(
+    measured: "MeasuredRun", table: Path | None = None, limit: int | None = _SHOWN, wide: bool = False
+) -> None:
+    """Writes the report and shows, for each variant, which operators executed the extension's kernels."""
+    from etprof.app.reporting import analyze_measured
+    from etprof.cli.report import write_and_show
+
     analysis = analyze_measured(measured)
     write_and_show(analysis)
-    _show_report(analysis.report, str(analysis.run.folder), table, None if verbose else _SHOWN, wide)
+    _show_report(analysis.report, str(analysis.run.folder), table, limit, wide)
 
 
 def _show_plan(model: Path, request: "DeviceRequest", options: dict[str, Any]) -> None:
@@ -133,11 +144,15 @@ def view(
     target: Annotated[
         Path | None, typer.Option("--out", help="With --on and --off: .md or .csv. With a run: the table as CSV.")
     ] = None,
+    filter_op: Annotated[
+        str, typer.Option(help="With --on and --off: operators whose name holds this text only.", metavar="TEXT")
+    ] = "",
+    title: Annotated[str, typer.Option(help="With --on and --off: heading of the Markdown page.")] = "",
     verbose: VerboseOption = False,
     wide: WideOption = False,
 ) -> None:
     """Show the kernels of a run that sampled, or those of two tables side by side, operator by operator."""
-    if run_dir is not None and not on and not off:
+    if run_dir is not None and not (on or off or filter_op or title):
         from etprof.app.reporting import analyze
 
         analysis = analyze(one_run_dir(run_dir))
@@ -145,7 +160,7 @@ def view(
     elif run_dir is None and on and off and target:
         from etprof.app.kernel_views import write_kernel_view
 
-        summary = write_kernel_view(on, off, target)
+        summary = write_kernel_view(on, off, target, title=title, operator=filter_op)
         show(f"{summary}: {target}")
     else:
         raise UsageError(
@@ -158,12 +173,13 @@ def view(
 def read_log(
     log: Annotated[Path, typer.Option("--xnntrace", help="The debug log of a runner of your own build.")],
     target: Annotated[Path, typer.Option("--out", help="Where the table goes (CSV).")],
+    model_id: Annotated[str, typer.Option(help="What to write into the column model_id.")] = "",
 ) -> None:
     """List the kernels of an XNNPACK debug log. They were registered, which does not mean that they executed."""
     from etprof.app.kernel_views import write_registered_kernels
     from etprof.core.samples import REGISTERED
 
-    show(f"{write_registered_kernels(log, target)} kernels, {REGISTERED}: {target}")
+    show(f"{write_registered_kernels(log, target, model_id=model_id)} kernels, {REGISTERED}: {target}")
     say("note: registered is not executed; `etprof kernels run MODEL.pte` samples what executes.")
 
 

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import etprof
+from etprof.cli.signals import INTERRUPTED, EndingSignals
 from etprof.cli.streams import use_lasting_streams
 from etprof.core.errors import EtprofError
 
@@ -34,6 +35,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "Understand": {
         "report": "Write the report of one run, or put several runs on one page.",
+        "explain": "Explain which kernels the layers of a .pte or a run take, why not better ones, and what to do.",
         "kernels": "Prove which kernels executed, by samples of the program counter.",
         "trace": "Look into single ETDump traces: operators, categories, transposes, timelines.",
     },
@@ -41,6 +43,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "compare": "Compare two finished runs: same statistics, and a warning for everything that differs.",
         "check": "Check a run against a known-good one: exit code 0 pass, 1 fail, 3 inconclusive.",
         "validate": "Check that every file of a run is there, parses, and is what was measured.",
+        "history": "Keep many runs in one file: query them, and see when something became slower.",
     },
     "Integrate": {
         "skills": "List, show, verify and install the skills for coding assistants.",
@@ -53,10 +56,17 @@ _SUMMARIES = {name: summary for commands in COMMANDS.values() for name, summary 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit code.
 
-    0 done, 1 could not or "no", 2 wrong usage, 3 undecided, 130 interrupted.
+    0 done, 1 could not or "no", 2 wrong usage, 3 undecided, 129, 130 or 143 interrupted.
     """
-    args = list(argv) if argv is not None else sys.argv[1:]
+    with EndingSignals() as signals:
+        return signals.exit_code(_run(list(argv) if argv is not None else sys.argv[1:]))
+
+
+def _run(args: list[str]) -> int:
+    from etprof.cli.console import remember_command_line
+
     use_lasting_streams()
+    remember_command_line(args)
     try:
         _require_current_folder()
         build_app()(args=args, prog_name="etprof")
@@ -67,6 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return 0
 
 

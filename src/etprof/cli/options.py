@@ -28,7 +28,10 @@ PrepareOption = Annotated[
 KeepOption = Annotated[
     bool, typer.Option("--keep-on-device", help="Keep runner and model there, so that the next run pushes less.")
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Move an older run in that folder aside.")]
+NoWaitOption = Annotated[
+    bool, typer.Option("--no-wait", help="Fail where another run is measuring on that machine, instead of waiting.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Move all that the folder holds aside.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be run, and run nothing.")]
 OutputRootOption = Annotated[Path | None, typer.Option(help="Folder for the run; default: beside the artifacts.")]
@@ -40,6 +43,7 @@ WideOption = Annotated[bool, typer.Option("--wide", help="Show every column at a
 CsvOption = Annotated[bool, typer.Option("--csv", help="Print everything as CSV.")]
 ByOption = Annotated[str, typer.Option("--by", help="Show operators in groups: by kind, module or shape.")]
 DepthOption = Annotated[int, typer.Option(min=1, help="With --by module: how many names of a module's path count.")]
+HistoryOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Add the run to this history.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
@@ -59,7 +63,7 @@ def one_run_dir(argument: Path | None, option: Path | None = None) -> Path:
 
 def build_request(
     device: str, remote_device: str = "", *, runner: str = "auto", folder: str = "", emulator: str = "",
-    prepare: bool = False, keep: bool = False, verbose: bool = False,
+    prepare: bool = False, keep: bool = False, wait: bool = True, verbose: bool = False,
 ) -> "DeviceRequest":  # fmt: skip
     from etprof.app.devices import parse_device
     from etprof.cli.console import say
@@ -68,7 +72,9 @@ def build_request(
         if device not in ("android", "local"):
             raise UsageError("--remote-device is a way to name an Android device; omit --device.")
         device = f"android:{remote_device}"
-    request = replace(parse_device(device), runner=runner, folder=folder, emulator=emulator, prepare=prepare, keep=keep)
+    request = replace(
+        parse_device(device), runner=runner, folder=folder, emulator=emulator, prepare=prepare, keep=keep, wait=wait
+    )
     return replace(request, progress=say, say_command=say if verbose else request.say_command)
 
 

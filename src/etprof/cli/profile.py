@@ -1,5 +1,6 @@
 """`etprof profile`: a .pte or a model's name and nothing else; picks the pair for the device, runs and reports it."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,9 @@ from etprof.cli.options import (
     DryRunOption,
     EmulatorOption,
     ForceOption,
+    HistoryOption,
     KeepOption,
+    NoWaitOption,
     PrepareOption,
     ResumeOption,
     build_request,
@@ -55,6 +58,8 @@ def command(
     ] = False,
     force: ForceOption = False,
     resume: ResumeOption = False,
+    no_wait: NoWaitOption = False,
+    history: HistoryOption = None,
     dry_run: DryRunOption = False,
     write_plan: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the plan there to edit it, and run nothing.")
@@ -66,13 +71,14 @@ def command(
     from etprof.app.thread_counts import parse_threads
     from etprof.cli.console import command_line
     from etprof.cli.progress import RunProgress
-    from etprof.cli.run import finish
+    from etprof.cli.run import finish, show_run
 
     refuse_force_and_resume(force, resume)
     schedule = build_profile_schedule(blocks, max_blocks, budget)
     request = build_request(
-        device, runner=runner, folder=device_folder, emulator=emulator, prepare=prepare, keep=keep_on_device
-    )
+        device, runner=runner, folder=device_folder, emulator=emulator, prepare=prepare, keep=keep_on_device,
+        wait=not no_wait,
+    )  # fmt: skip
     wanted = find_export(model, dtype=dtype, quantize=quantize, models_dir=models_dir)
     options: dict[str, Any] = {
         "output_root": output_root, "schedule": schedule, "runs": runs, "threads": parse_threads(threads),
@@ -84,7 +90,7 @@ def command(
     pte = _export(wanted, request) if wanted else Path(model)
     with RunProgress() as progress:
         measured = profile(pte, request, progress, RunOptions(command_line(), force=force, resume=resume), **options)
-    finish(measured)
+    finish(measured, partial(show_run, history=history))
 
 
 def _export(wanted: "ExportRequest", request: "DeviceRequest") -> Path:

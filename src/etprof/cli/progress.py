@@ -146,3 +146,12 @@ def export_stages(title: str) -> Iterator[Callable[[str], None]]:
         console = Console(file=stream, highlight=False)
         with console.status(escape(title), spinner="line") as status:
             yield lambda stage: status.update(escape(f"{title}: {stage}"))
+
+
+@contextmanager
+def timed_step(title: str) -> Iterator[None]:
+    """Names a step as it begins, and how long it took once it has succeeded."""
+    say(title)
+    began_s = time.monotonic()
+    yield
+    say(f"  took {format_seconds(time.monotonic() - began_s)}")

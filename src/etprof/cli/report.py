@@ -1,23 +1,22 @@
 """`etprof report`: the report of a finished run in the formats asked for, or several runs on one page."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etprof.cli.console import show, show_table, terminal_width
+from etprof.cli.console import say, show, show_table, terminal_width
 from etprof.cli.options import ByOption, DepthOption, WideOption, one_run_dir
 from etprof.core.errors import EtprofError, UsageError
-from etprof.core.units import NO_TIMES, format_ms, format_percent
+from etprof.core.units import NO_TIMES
 from etprof.reports import FORMATS
 
 if TYPE_CHECKING:
     from etprof.analysis.report import RunAnalysis
-    from etprof.core.report import LatencySummary, VariantReport
     from etprof.reports.text_table import TextTable
 
 LATENCY = "latency"
-_ROWS = ("median", "mad", "mean", "trimmed_mean", "std", "min", "p5", "p25", "p75", "p90", "p95", "p99", "max")
 
 
 def command(
@@ -39,7 +38,13 @@ def command(
             "latency are printed; statistics, tables and summary are the files beside the report. Default: all files.",
         ),
     ] = "",
-    title: Annotated[str, typer.Option(help="Title of the report.")] = "",
+    title: Annotated[str, typer.Option("--title", "--model-name", help="Title of the report.")] = "",
+    mac_dir: Annotated[
+        Path | None, typer.Option(help="The folder of a run on a Mac: one more RUN_DIR.", show_default=False)
+    ] = None,
+    android_dir: Annotated[
+        Path | None, typer.Option(help="The folder of a run on Android: one more RUN_DIR.", show_default=False)
+    ] = None,
     model: Annotated[Path | None, typer.Option(help="The .pte that was run; any other is refused.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the names of the files only.")] = False,
     wide: WideOption = False,
@@ -50,25 +55,41 @@ def command(
     ] = False,
 ) -> None:
     from etprof.app.reporting import redact as redact_analysis
+    from etprof.app.reporting import reserve
 
-    folders = [*(run_dirs or ()), *(run_dir_option or ())]
+    named = {folder: system for folder, system in ((mac_dir, "Darwin"), (android_dir, "Android")) if folder}
+    folders = [*(run_dirs or ()), *(run_dir_option or ()), *named]
+    _doubt_systems(named)
     wanted = tuple(name.strip() for name in formats.split(",") if name.strip())
     if len(folders) > 1:
         only_for_one: dict[str, object] = {"--format": wanted, "--model": model, "--by": by}
         _combine(folders, target, title, redact=redact, only_for_one=only_for_one)
         return
     files = tuple(name for name in wanted if name != LATENCY)
-    analysis = read_analysis(one_run_dir(folders[0] if folders else None), target, files, title=title, model=model)
-    analysis = redact_analysis(analysis) if redact else analysis
-    tables = latency_tables(analysis, wide=wide) if LATENCY in wanted else []
-    tables += rollup_tables(analysis, by, depth) if by else []
-    if not quiet:
-        if "console" in wanted:
-            show_console(analysis, wide=wide)
-        for table in tables:
-            show_table(table, wide=wide)
-    if files or not (wanted or by):
-        write_and_show(analysis, target, files)
+    writes = bool(files) or not (wanted or by)
+    folder = one_run_dir(folders[0] if folders else None)
+    with reserve(folder, target, files) if writes else nullcontext():
+        analysis = read_analysis(folder, target, files, title=title, model=model)
+        analysis = redact_analysis(analysis) if redact else analysis
+        tables = latency_tables(analysis, wide=wide) if LATENCY in wanted else []
+        tables += rollup_tables(analysis, by, depth) if by else []
+        if not quiet:
+            if "console" in wanted:
+                show_console(analysis, wide=wide)
+            for table in tables:
+                show_table(table, wide=wide)
+        if writes:
+            write_and_show(analysis, target, files)
+
+
+def _doubt_systems(named: dict[Path, str]) -> None:
+    """Says so where a run was not made on the system that its option names."""
+    from etprof.store.session_file import load_session
+
+    for folder, system in named.items():
+        measured_on = load_session(one_run_dir(folder)).device.system
+        if not measured_on.startswith(system):
+            say(f"note: {folder} was measured on {measured_on}, not on {system.replace('Darwin', 'macOS')}.")
 
 
 def read_analysis(
@@ -114,24 +135,15 @@ def write_and_show(analysis: "RunAnalysis", target: Path | None = None, formats:
 
 def latency_tables(analysis: "RunAnalysis", *, wide: bool) -> "list[TextTable]":
     """Robust statistics, a column for each timed variant: cold, warm-up and steady apart, percentiles, outliers."""
+    from etprof.cli.latency_table import build_latency_tables
     from etprof.reports.sentences import timing_mode
-    from etprof.reports.text_table import Column, TextTable, split_table
 
     report = analysis.report
-    timed = [variant for variant in report.variants if variant.latency]
+    timed = [(variant.label, variant.latency) for variant in report.variants if variant.latency]
     if not timed:
         missing = "no timed iterations" if report.times_are_real else f"no latencies; {NO_TIMES}"
         raise EtprofError(f"{analysis.run.folder} holds {missing}.", hint="Run the plan in timing mode, on a real CPU.")
-    labels = [
-        *(row.replace("mad", "MAD").replace("_", " ") for row in _ROWS),
-        "CV",
-        "outliers (mild, severe)",
-        "iterations in blocks",
-    ]
-    labels += ["cold", "warm-up", "load"]
-    columns = [Column(f"steady, {timing_mode(report.variants)}", labels)]
-    columns += [Column(variant.label, _latency_cells(variant), right=True) for variant in timed]
-    return list(split_table(TextTable("", columns, totals=3), None if wide else terminal_width()))
+    return build_latency_tables(timed, timing_mode(report.variants), wide=wide)
 
 
 def rollup_tables(analysis: "RunAnalysis", by: str, depth: int) -> "list[TextTable]":
@@ -144,16 +156,6 @@ def rollup_tables(analysis: "RunAnalysis", by: str, depth: int) -> "list[TextTab
     if not tables:
         raise EtprofError(f"{analysis.run.folder} holds no traced operators.", hint="Give the experiments traced runs.")
     return [as_text_table(table) for table in tables]
-
-
-def _latency_cells(variant: "VariantReport") -> list[str]:
-    latency: LatencySummary | None = variant.latency
-    assert latency is not None  # only timed variants are shown
-    cells = [format_ms(getattr(latency, f"{row}_ms")) for row in _ROWS]
-    cells += [format_percent(latency.cv), f"{latency.outliers_mild}, {latency.outliers_severe}"]
-    cells.append(f"{latency.samples} in {latency.blocks}")
-    apart = (latency.cold_ms, latency.warmup_ms, latency.load_ms)
-    return cells + ["unknown" if value is None else format_ms(value) for value in apart]
 
 
 def _combine(

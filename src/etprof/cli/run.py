@@ -1,5 +1,6 @@
 """`etprof run`: runs a plan file on a device, analyses the traces and writes the report."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,9 @@ from etprof.cli.options import (
     DryRunOption,
     EmulatorOption,
     ForceOption,
+    HistoryOption,
     KeepOption,
+    NoWaitOption,
     PrepareOption,
     ResumeOption,
     build_request,
@@ -22,6 +25,8 @@ from etprof.core.errors import UsageError
 from etprof.devices import list_usages
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from etprof.analysis.report import RunAnalysis
     from etprof.app.runs import MeasuredRun
     from etprof.core.plan import Plan
@@ -41,11 +46,13 @@ def command(
     output_root: Annotated[Path | None, typer.Option(help="Write here instead of the plan's output_root.")] = None,
     force: ForceOption = False,
     resume: ResumeOption = False,
+    no_wait: NoWaitOption = False,
     analysis_only: Annotated[bool, typer.Option("--analysis-only", help="Run nothing; analyse what is there.")] = False,
     dry_run: DryRunOption = False,
     kernels: Annotated[
         bool, typer.Option("--kernels", help="Sample which kernels execute too, in blocks of their own.")
     ] = False,
+    history: HistoryOption = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show every runner's command line.")] = False,
 ) -> None:
     from etprof.app.plans import add_sampled_variants, read_plan
@@ -61,7 +68,7 @@ def command(
         return
     request = build_request(
         device, remote_device, runner=runner, folder=device_folder, emulator=emulator,
-        prepare=prepare, keep=keep_on_device, verbose=verbose,
+        prepare=prepare, keep=keep_on_device, wait=not no_wait, verbose=verbose,
     )  # fmt: skip
     path = plan_file or config
     if path is None:
@@ -78,19 +85,31 @@ def command(
         show_schedule(plan)
     else:
         with RunProgress() as progress:
-            measured = run_on(request, plan, progress, RunOptions(command_line(), force=force, resume=resume))
-        finish(measured)
+            options = RunOptions(command_line(), force=force, resume=resume, plan_path=path)
+            measured = run_on(request, plan, progress, options)
+        finish(measured, partial(show_run, history=history))
 
 
-def finish(measured: "MeasuredRun") -> None:
-    """Says how the run ended, then analyses it and says where the report is; exit code 1 when a block failed."""
+def show_run(measured: "MeasuredRun", history: Path | None = None) -> None:
+    """Analyses the run, shows it, says where the report is, and adds it to a history where there is one."""
     from etprof.app.reporting import analyze_measured
 
+    analysis = analyze_measured(measured)
+    _show_and_write(analysis)
+    if history:
+        from etprof.app.history import add_analysis
+        from etprof.cli.history import ci_commit
+
+        say(f"{history}: {add_analysis(history, analysis, commit=ci_commit())}")
+
+
+def finish(measured: "MeasuredRun", show_results: "Callable[[MeasuredRun], None]" = show_run) -> None:
+    """Says how the run ended, then shows it; exit code 1 when a block failed."""
     session = measured.session
     failed = sum(not r.is_ok for r in session.results)
     say(f"{len(session.results)} blocks: {session.stop_reason}")
     show("pipeline ok" if not failed else f"pipeline ended with {failed} failed blocks")
-    _show_and_write(analyze_measured(measured))
+    show_results(measured)
     if failed:
         raise typer.Exit(1)
 

@@ -1,6 +1,5 @@
 """`etprof trace`: single ETDumps, outside of any run and with no torch installed."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +7,19 @@ import typer
 
 from etprof.cli.console import say, show, show_json, show_sentence, show_table
 from etprof.cli.options import ByOption, CsvOption, DepthOption, JsonOption, WideOption, refuse_together
+from etprof.cli.trace_latency import latency
+from etprof.cli.trace_options import (
+    CompareOption,
+    GraphOption,
+    RulesOption,
+    TablesOption,
+    TimelineOption,
+    TracesArgument,
+    read,
+    read_sides,
+)
+from etprof.cli.trace_writing import timeline, write_json, write_tables
+from etprof.core.errors import UsageError
 from etprof.core.units import NO_TIMES, format_count, format_ms
 
 if TYPE_CHECKING:
@@ -17,64 +29,18 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True)
 
-TracesArgument = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="A .etdump file, a timeline CSV, or a folder: all traces in it are taken as one experiment.",
-        metavar="TRACE",
-        show_default=False,
-    ),
-]
-RulesOption = Annotated[
-    Path | None,
-    typer.Option("--rules", help="JSON file with category rules of your own, tried before the built-in ones."),
-]
-GraphOption = Annotated[
-    Path | None, typer.Option("--graph", help="The model's .graph.json (etprof export writes it): names modules.")
-]
-TimelineOption = Annotated[
-    list[Path] | None, typer.Option("--timeline-csv", help="A timeline CSV, as an option.", show_default=False)
-]
-EtdumpOption = Annotated[Path | None, typer.Option("--etdump", help="The same, as an option.")]
-TablesOption = Annotated[Path | None, typer.Option("--output-dir", help="Write the tables there as CSV too.")]
-
-
-def read(paths: Sequence[Path], rules: Path | None, graph: Path | None = None) -> "TraceSet":
-    """Reads them all, and says on standard error what is to be known about them."""
-    from etprof.app.traces import read_traces
-
-    return _say_notes(read_traces(paths, rules, graph))
-
-
-def _say_notes(given: "TraceSet") -> "TraceSet":
-    for note in given.notes:
-        say(f"note: {note}")
-    return given
-
-
-def _read_sides(
-    paths: Sequence[Path], compare: Sequence[Path], rules: Path | None, graph: Path | None
-) -> "tuple[TraceSet, TraceSet | None]":
-    from etprof.app.traces import read_compared
-
-    if not compare:
-        return read(paths, rules, graph), None
-    given, baseline = map(_say_notes, read_compared(paths, compare, rules, graph))
-    return given, baseline.require_times()
-
 
 @app.command()
 def operators(
     traces: TracesArgument = None,
     timeline_csv: TimelineOption = None,
-    compare: Annotated[
-        list[Path] | None, typer.Option("--compare", help="The baseline to compare with.", show_default=False)
-    ] = None,
+    compare: CompareOption = None,
     name1: Annotated[str, typer.Option("--name1", help="Name of TRACE; default: its file.")] = "",
     name2: Annotated[str, typer.Option("--name2", help="Name of the baseline; default: its file.")] = "",
+    model_name: Annotated[str, typer.Option(help="Name of the model, printed above the tables.")] = "",
     output_dir: TablesOption = None,
     top: Annotated[int, typer.Option(help="How many operators to show.", min=1)] = 15,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show all operators.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show all operators.")] = False,
     wide: WideOption = False,
     as_csv: CsvOption = False,
     as_json: JsonOption = False,
@@ -83,29 +49,50 @@ def operators(
     by: ByOption = "",
     depth: DepthOption = 2,
 ) -> None:
-    """Rank the operators of a trace by time; with --compare, show what each gained over the baseline."""
+    """Rank the operators of a trace by time; with --compare, show what each gained over the baseline.
+
+    Traces of several thread counts are compared with the baseline's of the same count.
+    """
     refuse_together(csv=as_csv, json=as_json, output_dir=output_dir)
     refuse_together("--by shows groups in place of operators.", by=by, output_dir=output_dir)
-    given, baseline = _read_sides([*(timeline_csv or ()), *(traces or ())], compare or (), rules, graph)
-    if compare or output_dir or as_csv or as_json or by:
-        given.require_times()
-    name1, name2 = name1 or given.stem, name2 or (baseline.stem if baseline else "")
-    if baseline:
-        _doubt_names((name1, given.paths[0]), (name2, baseline.paths[0]))
+    pairs = read_sides([*(timeline_csv or ()), *(traces or ())], compare or (), rules, graph)
+    if len(pairs) > 1 and (as_csv or as_json):
+        raise UsageError(
+            "--csv and --json print one comparison; these are several thread counts.",
+            hint="Name the traces of one thread count, or use --output-dir.",
+        )
+    named = [(sides, (name1 or sides[0].stem, name2 or (sides[1].stem if sides[1] else ""))) for sides in pairs]
+    for (given, baseline), names in named:
+        if compare or output_dir or as_csv or as_json or by:
+            given.require_times()
+        if baseline:
+            _doubt_names((names[0], given.paths[0]), (names[1], baseline.paths[0]))
+    if model_name and not (as_csv or as_json):
+        show(f"model: {model_name}")
     limit = None if verbose else top
-    if by:
-        _show_rollup((given, baseline), (name1, name2), by, depth, limit, wide=wide, as_csv=as_csv, as_json=as_json)
-        return
-    if as_csv or as_json:
-        _print_operators(given, baseline, as_csv=as_csv)
-        return
-    show(f"{name1}: {given.origin}")
+    for sides, names in named:
+        if by:
+            _show_rollup(sides, names, by, depth, limit, wide=wide, as_csv=as_csv, as_json=as_json)
+        elif as_csv or as_json:
+            _print_operators(*sides, as_csv=as_csv)
+        else:
+            prefix = f"{sides[0].stem}_" if len(pairs) > 1 else ""
+            _show_pair(sides, names, output_dir, limit, prefix, wide=wide)
+
+
+def _show_pair(
+    sides: "tuple[TraceSet, TraceSet | None]", names: tuple[str, str], output_dir: Path | None, limit: int | None,
+    prefix: str, *, wide: bool,
+) -> None:  # fmt: skip
+    given, baseline = sides
+    show(f"{names[0]}: {given.origin}")
     _show_operators(given, limit, wide=wide)
     if output_dir:
-        _write_statistics(given, output_dir)
+        for path in write_tables(given, output_dir):
+            show(str(path))
     if baseline:
-        show(f"baseline {name2}: {baseline.origin}")
-        _show_changes(baseline, given, output_dir, limit, wide=wide)
+        show(f"baseline {names[1]}: {baseline.origin}")
+        _show_changes(baseline, given, output_dir, limit, prefix, wide=wide)
 
 
 def _show_operators(given: "TraceSet", limit: int | None, *, wide: bool) -> None:
@@ -153,7 +140,7 @@ def _show_rollup(
 
 
 def _show_changes(
-    baseline: "TraceSet", candidate: "TraceSet", output_dir: Path | None, limit: int | None, *, wide: bool
+    baseline: "TraceSet", candidate: "TraceSet", output_dir: Path | None, limit: int | None, prefix: str, *, wide: bool
 ) -> None:
     from etprof.app.trace_tables import write_comparison
     from etprof.cli.trace_tables import change_tables, newly_dominant_lines
@@ -164,7 +151,7 @@ def _show_changes(
     for line in newly_dominant_lines(changes):
         show(line)
     if output_dir:
-        for path in write_comparison(output_dir, changes, baseline.categories, candidate.categories):
+        for path in write_comparison(output_dir, changes, baseline.categories, candidate.categories, prefix):
             show(str(path))
 
 
@@ -199,13 +186,6 @@ def _doubt_names(*named: tuple[str, Path]) -> None:
         for word in words & opposites.keys():
             if opposites[word] in parts and word not in parts:
                 say(f"note: {path} is called {name!r}, which its path contradicts.")
-
-
-def _write_statistics(given: "TraceSet", folder: Path) -> None:
-    from etprof.app.trace_tables import write_statistics
-
-    for path in write_statistics(folder, given.stem, given.details, given.categories, given.nodes):
-        show(str(path))
 
 
 def _note_unmatched(given: "TraceSet") -> None:
@@ -291,45 +271,6 @@ def transposes(
             show(str(path))
 
 
-@app.command()
-def timeline(
-    traces: TracesArgument = None,
-    etdump: EtdumpOption = None,
-    output_dir: Annotated[Path | None, typer.Option(help="Where to write; default: beside each trace.")] = None,
-    model_id: Annotated[
-        str, typer.Option(help="What to write into the column model_id; default: the file's name.")
-    ] = "",
-    rules: RulesOption = None,
-    graph: GraphOption = None,
-) -> None:
-    """Write the timeline and the statistics of each TRACE as CSV; a folder's traces become one timeline."""
-    from etprof.app.trace_tables import write_timelines
-
-    # Nothing is written before all of them have been read.
-    paths = (*(traces or ()), *([etdump] if etdump else ()))
-    inputs = [read([path], rules, graph).require_times() for path in paths]
-    for given in inputs or [read([], rules)]:
-        folder = output_dir or given.paths[0].parent
-        for path in write_timelines(folder, given.stem, given.traces, model_id=model_id, rules=given.rules):
-            show(str(path))
-        _write_statistics(given, folder)
-
-
-@app.command("json")
-def write_json(
-    traces: TracesArgument = None,
-    etdump: EtdumpOption = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default: TRACE_ops.json beside the trace.")
-    ] = None,
-    rules: RulesOption = None,
-    graph: GraphOption = None,
-) -> None:
-    """Write operators, categories and accounting of one experiment's traces as JSON."""
-    from etprof.app.trace_tables import write_ops_json
-    from etprof.core.layout import OPS_JSON_SUFFIX
-
-    given = read([*(traces or ()), *([etdump] if etdump else ())], rules, graph).require_times()
-    path = output or given.paths[0].parent / f"{given.stem}{OPS_JSON_SUFFIX}"
-    write_ops_json(path, given)
-    show(str(path))
+app.command()(timeline)
+app.command("json")(write_json)
+app.command()(latency)

@@ -13,10 +13,12 @@ def command(
     run_dir_option: RunDirOption = None,
     deep: Annotated[bool, typer.Option("--deep", help="Open every trace too.")] = False,
 ) -> None:
-    from etprof.app.runs import validate_run
+    from etprof.app.runs import list_runs, validate_run
 
     folder = one_run_dir(run_dir, run_dir_option)
     problems = validate_run(folder, deep=deep)
+    for line in [] if problems else list_runs(folder):
+        show(line)
     for problem in problems:
         show(f"problem: {problem}")
     if problems:

@@ -28,7 +28,6 @@ class FindingKind(StrEnum):
     DRIFT = "drift"
     FEW_RUNS = "few runs"
     NOT_STEADY = "not steady"
-    SLOW_FIRST_RUN = "slow first run"
     COSTLY_TRACER = "costly tracer"
     TRACED_LATENCY = "traced latency"
     NO_TRACES = "no traces"
@@ -56,9 +55,11 @@ class FindingKind(StrEnum):
     TOO_FEW_SAMPLES = "too few samples"
     SAMPLES_DROPPED = "samples dropped"
     SAMPLES_MISSED = "samples missed"
+    PREDICTION = "prediction"
     # What the model is, not how it was measured.
     PRECISION = "precision"
     FILE_SIZE = "file size"
+    VERSIONS_DIFFER = "versions differ"
     PARTITIONS = "partitions"
     # Two runs side by side.
     RUNS_DIFFER = "runs differ"

@@ -1,5 +1,6 @@
 """Every file name on disk, spelled once."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +12,24 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
+PEAKS = "peaks.json"
+# There while a process writes to a run's folder.
+RUN_LOCK = ".lock"
+# Where runs lie that a newer one in the same folder has taken the places of.
+EARLIER_RUNS = "earlier"
+_STAMPED_MANIFEST = re.compile(r"manifest\.(\d{8}T\d{6}Z(?:-\d+)?)\.json")
 BLOCK_SUFFIXES = (".etdump", ".log", ".result.json", ".kernels")
+
+
+def session_names(stamp: str = "") -> tuple[str, str]:
+    """The two files of a session; one that a newer session has joined in its folder has its `stamp` in their names."""
+    return (f"manifest.{stamp}.json", f"metrics.{stamp}.json") if stamp else (MANIFEST, METRICS)
+
+
+def list_stamps(folder: Path) -> list[str]:
+    """Of the sessions that a newer one has joined, the oldest first."""
+    found = (_STAMPED_MANIFEST.fullmatch(path.name) for path in folder.glob("manifest.*.json"))
+    return sorted(match[1] for match in found if match)
 
 
 @dataclass(frozen=True)
@@ -58,6 +76,11 @@ CATEGORY_COMPARISON = "category_comparison.csv"
 
 # Where the charts of a Markdown report lie, seen from there.
 CHART_FOLDER = "charts"
+
+
+def run_suffix(run: int) -> str:
+    """What follows the stem in the timeline of one inference."""
+    return RUN0_SUFFIX.replace("0", str(run))
 
 
 def variant_file(variant: "Variant", suffix: str) -> Path:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from etprof.core.graph import ModelGraph
-from etprof.core.plan import Experiment, Variant
+from etprof.core.peaks import Peaks
+from etprof.core.plan import TIMING, Experiment, Variant
 from etprof.core.run import BlockResult, Session
 from etprof.core.samples import KernelSamples
 from etprof.core.trace import Trace
@@ -29,7 +30,8 @@ class SampledBlock(NamedTuple):
 class LoadedVariant:
     """What one variant left behind in its successful blocks.
 
-    `outputs` are those of the first of them; None where they are unknown, as a stock runner's are.
+    `outputs` are those of the first of them; None where they are unknown, as a stock runner's are. `peaks` are those of
+    the device's CPU, where they were measured.
     """
 
     variant: Variant
@@ -39,6 +41,7 @@ class LoadedVariant:
     traces: tuple[Trace, ...] = ()
     sampled: tuple[SampledBlock, ...] = ()
     outputs: Outputs | None = None
+    peaks: Peaks | None = None
 
     @property
     def experiment(self) -> Experiment:
@@ -65,16 +68,26 @@ class LoadedVariant:
 
 @dataclass(frozen=True, eq=False)
 class LoadedRun:
-    """A folder holds one or more sessions; `variants` are those of all of them, in the order of their plans."""
+    """A folder holds one or more sessions; `variants` are those of all of them, in the order of their plans.
+
+    `notes` say which of its sessions are in it, where it is not one alone.
+    """
 
     folder: Path
     sessions: tuple[Session, ...]
     variants: tuple[LoadedVariant, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def newest(self) -> Session:
+        """The one whose manifest has the plain name."""
+        return self.sessions[-1]
 
     @property
     def session(self) -> Session:
-        """The newest one."""
-        return self.sessions[-1]
+        """The one that a run is asked about, which is the newest that was timed; without one, the newest."""
+        timed = [each for each in self.sessions if any(e.mode == TIMING for e in each.plan.experiments)]
+        return (timed or self.sessions)[-1]
 
     @property
     def times_are_real(self) -> bool:

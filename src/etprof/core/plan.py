@@ -107,7 +107,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Plan:
-    """`method` and `input_shapes` are empty where they are the program's own: `forward`, and those of the export."""
+    """`method` and `input_shapes` are empty where they are the program's own: `forward`, and those of the export.
+
+    `advice_off` are the rules of advice that are not applied.
+    """
 
     model: Path
     output_root: Path
@@ -117,6 +120,7 @@ class Plan:
     inputs: tuple[Path, ...] = ()
     method: str = ""
     input_shapes: tuple[tuple[int, ...], ...] = ()
+    advice_off: tuple[str, ...] = ()
 
     def experiment(self, name: str) -> Experiment:
         return {e.name: e for e in self.experiments}[name]

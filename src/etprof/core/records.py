@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import NamedTuple
 
+from etprof.core.peaks import Peaks
 from etprof.core.plan import Variant
 from etprof.core.report import Comparison, KernelEvidence, VariantReport
 from etprof.core.rows import RollupRow
@@ -105,6 +106,41 @@ class ScalingRecord(NamedTuple):
     is_best: bool
 
 
+class RooflineRecord(NamedTuple):
+    """One operator of one variant against the ceiling of its CPU, per inference."""
+
+    experiment: str
+    threads: int
+    identity: str
+    name: str
+    kind: str
+    module_path: str
+    mean_ms: float
+    floor_ms: float
+    lost_ms: float
+    share_of_ceiling: float
+    bound: str
+    ceiling: str
+    is_executed: bool
+    gop_per_s: float
+    gb_per_s: float
+    intensity: float
+    operations: int
+    minimal_bytes: int
+
+
+class PeakRecord(NamedTuple):
+    """What a CPU can do at most: multiply-adds of a kind of instruction, or bytes of a level of the memory."""
+
+    name: str
+    access: str
+    threads: int
+    unit: str
+    value: float
+    low: float
+    high: float
+
+
 class KernelRecord(NamedTuple):
     """One kernel that was seen in an operator; an operator without one has a record too."""
 
@@ -192,6 +228,24 @@ def describe_rollup(variant: Variant, by: str, row: RollupRow) -> RollupRecord:
 def list_rollups(variant: VariantReport) -> Iterator[RollupRecord]:
     for by, rows in variant.rollups.items():
         yield from (describe_rollup(variant.variant, by, row) for row in rows)
+
+
+def list_roofline(variant: VariantReport) -> Iterator[RooflineRecord]:
+    for row in variant.roofline.rows if variant.roofline else ():
+        yield RooflineRecord(
+            variant.experiment, variant.threads, row.identity, row.name, row.kind, row.module_path, row.mean_ms,
+            row.floor_ms, row.lost_ms, row.share_of_ceiling, row.bound, row.ceiling, row.is_executed, row.gop_per_s,
+            row.gb_per_s, row.intensity, row.operations, row.minimal_bytes,
+        )  # fmt: skip
+
+
+def list_peaks(peaks: Peaks) -> Iterator[PeakRecord]:
+    for each in peaks.throughputs:
+        rate = each.gmac_per_s
+        yield PeakRecord(each.loop, "", each.threads, "GMAC/s", rate.value, rate.low, rate.high)
+    for speed in peaks.bandwidths:
+        rate = speed.gb_per_s
+        yield PeakRecord(speed.level, speed.access, speed.threads, "GB/s", rate.value, rate.low, rate.high)
 
 
 def list_scaling(scaling: Scaling) -> Iterator[ScalingRecord]:

@@ -15,7 +15,7 @@ _PATH = re.compile(r"(?<![\w.)\]/])(?:~|\.\.|file://|[A-Za-z]:)?(?:[/\\][^\s/\\'
 _HOME = re.compile(r"[/\\](?:home|Users)[/\\]([^\s/\\'\"`,;:()<>|]+)")
 _LOGIN = re.compile(r"([\w.+-]+)@([\w.-]+)")
 # Keys of a report's context that are about the place, whatever they hold.
-_PLACES = ("command",)
+_PLACES = ("command", "plan")
 # They tell nobody apart.
 _COMMON = {"", "root", "localhost", "local", "this machine", "android", "ssh", "emulated", "recorded", "user"}
 T = TypeVar("T")
@@ -69,7 +69,8 @@ def _find_names(session: Session) -> set[str]:
     """User, host and serial numbers, from the name of the device and from every path of the session."""
     place = session.device.name.partition(":")[2]
     names = {session.device.name, place, *re.split(r"[:@/\s]+", place)}
-    paths = (session.plan.model, session.plan.output_root, *session.plan.inputs)
+    plan = (session.plan_path,) if session.plan_path else ()
+    paths = (session.plan.model, session.plan.output_root, *session.plan.inputs, *plan)
     runners = (e.runner_path for e in session.plan.experiments if e.runner_path)
     texts = [session.command, *session.notes, *(r.error for r in session.results), *map(str, (*paths, *runners))]
     for text in texts:

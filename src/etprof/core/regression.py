@@ -38,7 +38,7 @@ class VariantCheck:
 class RegressionCheck:
     """A run against a known-good one. `tolerance` is the share of time a variant may be slower.
 
-    `output_tolerance` is how far outputs may differ, as a share of the largest value.
+    `output_tolerance` is how far outputs may differ, as a share of the largest value; None where they are not compared.
     `failures` are what makes the run fail besides the variants' verdicts, `doubts` what keeps it from passing.
     """
 
@@ -46,7 +46,7 @@ class RegressionCheck:
     known_good: str
     model: str
     tolerance: float
-    output_tolerance: float
+    output_tolerance: float | None
     variants: tuple[VariantCheck, ...]
     failures: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()

@@ -6,6 +6,8 @@ import stat
 from io import BufferedReader
 from pathlib import Path
 
+from etprof.core.confinement import check_handle
+
 # More than any file of ours holds, and less than would exhaust a machine.
 MOST_BYTES = 1 << 30
 
@@ -14,6 +16,11 @@ def open_regular(path: Path) -> BufferedReader:
     """The file for reading; an OSError, as from `open`, for what is none."""
     # Without O_NONBLOCK, opening a pipe waits for somebody to write.
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        check_handle(handle, path)
+    except OSError:
+        os.close(handle)
+        raise
     mode = os.fstat(handle).st_mode
     if stat.S_ISREG(mode):
         return os.fdopen(handle, "rb")

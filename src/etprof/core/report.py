@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from etprof.core.advice import SavedFrom
 from etprof.core.estimates import Interval, Verdict
+from etprof.core.explanation import Explanation
 from etprof.core.findings import Finding
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Variant
+from etprof.core.roofline import Roofline
 from etprof.core.rows import Accounting, AllocationRow, ApartRow, CategoryRow, KernelUse, OperatorRow, RollupRow
 from etprof.core.scaling import Scaling
 from etprof.core.work import Work
@@ -79,6 +82,14 @@ class OperatorKernels:
     reason: str = ""
 
 
+def group_by_reason(rows: Sequence[OperatorKernels]) -> list[list[OperatorKernels]]:
+    """Operators with the same reason, the most samples first in each group and of the groups."""
+    groups: dict[str, list[OperatorKernels]] = {}
+    for row in sorted(rows, key=lambda row: -row.samples):
+        groups.setdefault(row.reason, []).append(row)
+    return sorted(groups.values(), key=lambda group: -sum(row.samples for row in group))
+
+
 @dataclass(frozen=True)
 class KernelEvidence:
     """What one variant's sampled blocks prove about an instruction-set extension, by operator and over all of them.
@@ -137,6 +148,11 @@ class CancellingPair:
     evidence: str
     saves_ms: float
 
+    @property
+    def is_at_border(self) -> bool:
+        """Whether one ends a delegate call and the other begins the next."""
+        return self.kind.startswith("boundary")
+
 
 @dataclass(frozen=True)
 class VariantReport:
@@ -144,6 +160,7 @@ class VariantReport:
 
     `noise_floor` is the share by which the variant differs from itself, from its blocks alone. `rollups` are its
     operators in groups: by kind of layer, by module and by shape. `apart` are events of delegates that are in no sum.
+    `roofline` compares the operators with what the CPU can do, where that and their work is known.
     """
 
     experiment: str
@@ -164,6 +181,7 @@ class VariantReport:
     rollups: Mapping[str, tuple[RollupRow, ...]] = field(default_factory=dict)
     apart: tuple[ApartRow, ...] = ()
     allocations: tuple[AllocationRow, ...] = ()
+    roofline: Roofline | None = None
 
     @property
     def variant(self) -> Variant:
@@ -295,15 +313,21 @@ def variants_to_improve(variants: Sequence[VariantReport], comparisons: Sequence
 
 @dataclass(frozen=True)
 class NextStep:
-    """Something worth doing, and what it saves per inference: at most that much, or an estimate without `is_bound`."""
+    """Something worth doing, found by a rule, and what it saves: at most that much, or an estimate without `is_bound`.
+
+    `saved_from` is what the time is saved from, and what `share` is a share of: each inference, the first one only, or
+    loading the model.
+    """
 
     variant: Variant
+    rule: str
     title: str
     saves_ms: float
     share: float
     reason: str
     advice: str
     is_bound: bool = True
+    saved_from: SavedFrom = SavedFrom.INFERENCE
 
 
 @dataclass(frozen=True)
@@ -365,6 +389,7 @@ class Report:
     tracks: tuple[Track, ...] = ()
     run_line: RunLine | None = None
     scaling: Scaling | None = None
+    explanation: Explanation | None = None
 
     def of(self, variant: Variant) -> VariantReport:
         return next(each for each in self.variants if each.variant == variant)

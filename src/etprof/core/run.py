@@ -12,6 +12,9 @@ from etprof.core.plan import Block, Plan, Variant
 # Exit codes of our runners by which they say that no variant could run: the model or an input is at fault.
 MODEL_UNREADABLE, MODEL_INVALID, INPUTS_WRONG = 5, 6, 7
 
+# Among the versions of a session: the commit that the installed ExecuTorch was built from.
+EXECUTORCH_COMMIT = "executorch commit"
+
 # A runner of ExecuTorch's own, which reports less than ours.
 STOCK_RUNNER = "stock executor_runner"
 
@@ -23,7 +26,8 @@ _OF_ONE_BLOCK = re.compile(r"_b\d+\b|0x[0-9a-fA-F]+")
 class Job:
     """A block made ready for a device: the files that go in, and where the files that come out belong.
 
-    `samples` is None where kernels are not to be sampled; no `input_shapes` means the largest the program allows.
+    `samples` is None where kernels are not to be sampled; no `input_shapes` means the largest the program allows. With
+    `peak_passes` no model runs: the runner measures so many times what the CPU can do.
     """
 
     block: Block
@@ -37,6 +41,7 @@ class Job:
     samples: Path | None = None
     method: str = ""
     input_shapes: tuple[tuple[int, ...], ...] = ()
+    peak_passes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,10 @@ class OutputTensor:
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerResult:
-    """What a runner says of its block. Times are raw, per iteration, in nanoseconds; file names are the runner's."""
+    """What a runner says of its block. Times are raw, per iteration, in nanoseconds; file names are the runner's.
+
+    `has_debug_log` marks a stock runner whose log has messages for debugging.
+    """
 
     error: str = ""
     runner: str = ""
@@ -136,6 +144,7 @@ class RunnerResult:
     cpu_before: CpuState = field(default_factory=CpuState)
     cpu_after: CpuState = field(default_factory=CpuState)
     cpu_time: CpuTime | None = None
+    has_debug_log: bool = False
 
     @property
     def is_ok(self) -> bool:
@@ -238,7 +247,8 @@ class Session:
     it was run that a reader of the report has to know; `reports` are the report files that were written from it.
     `runner_sha256` has the digests of what executes the blocks, each by its name for readers; `prepared` are settings
     that --prepare held on the device. `state` describes each tensor of the model that keeps its values between
-    inferences. `is_older` marks a folder of the format before ours, of which only the traces are known.
+    inferences. `plan_path` is the file that the plan was read from, None where nobody wrote one. `is_older` marks a
+    folder of the format before ours, of which only the traces are known.
     """
 
     plan: Plan
@@ -257,6 +267,7 @@ class Session:
     prepared: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
     results: tuple[BlockResult, ...] = ()
+    plan_path: Path | None = None
     is_older: bool = False
 
     @property

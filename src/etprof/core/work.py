@@ -14,7 +14,9 @@ class Work:
     """Shapes are in the order of dimensions of whoever runs the operator: XNNPACK's channels are last.
 
     `weight_shape` is empty for an operator without weights. `macs` are 0 for an operator that multiplies nothing.
-    `minimal_bytes` are those of each input, weight and output moved once. Both are None where they are not known.
+    `minimal_bytes` are those of each input, weight and output moved once. `flops` and `integer_operations` count two
+    for a multiply-accumulate and one for an activation; an operator has one kind of them, by its `data_type`. All of
+    these are None where they are not known.
     """
 
     kind: str
@@ -23,6 +25,15 @@ class Work:
     output_shape: tuple[int, ...]
     macs: int | None
     minimal_bytes: int | None
+    flops: int | None = None
+    integer_operations: int | None = None
+    data_type: str = ""
+
+    @property
+    def operations(self) -> int | None:
+        if self.flops is None or self.integer_operations is None:
+            return None
+        return self.flops + self.integer_operations
 
     @property
     def shapes(self) -> str:

@@ -21,6 +21,9 @@ class Device(Protocol):
 def runner_flags(job: Job) -> list[str]:
     """The runner's command line for a job, in the flags that every runner of ours has."""
     experiment = job.block.experiment
+    if job.peak_passes is not None:
+        threads, result = str(job.block.threads), str(job.result)
+        return ["--peaks", str(job.peak_passes), "--cpu_threads", threads, "--result_path", result]
     timed = experiment.runs if experiment.mode == TIMING else 0
     sampling = ["--kernel_samples", str(job.samples)] if job.samples else []
     method = ["--method_name", job.method] if job.method else []

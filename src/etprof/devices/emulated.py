@@ -4,6 +4,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from etprof.core.errors import UsageError
 from etprof.core.run import DeviceInfo
@@ -11,6 +12,7 @@ from etprof.devices.base import runner_flags
 from etprof.devices.emulator import as_emulated, find_emulator
 from etprof.devices.kind import DeviceKind, DeviceParts, DeviceRequest, OpenDevice
 from etprof.devices.local import LocalDevice, announced
+from etprof.devices.turns import host_turn
 from etprof.devices.usable_cores import count_usable_cores
 
 _DIAGNOSTICS_TIMEOUT_S = 60.0
@@ -42,7 +44,11 @@ def _open(request: DeviceRequest, parts: DeviceParts) -> Iterator[OpenDevice]:
         parts.read_features,
     )
     command_for = announced(lambda job: [*runner, *runner_flags(job)], request.say_command)
-    yield OpenDevice(EmulatedDevice(command_for, info), runner_sha256=bundle.files.digests())
+    yield OpenDevice(
+        EmulatedDevice(command_for, info),
+        runner_sha256=bundle.files.digests(),
+        take_turn=partial(host_turn, request.wait, request.progress),
+    )
 
 
 def _describe(request: DeviceRequest, parts: DeviceParts) -> DeviceInfo:

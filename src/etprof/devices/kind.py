@@ -1,7 +1,7 @@
 """A kind of device: how it is opened, described, found and cleaned, and what it is handed for that."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -15,7 +15,10 @@ from etprof.devices.shell import Progress
 
 @dataclass(frozen=True)
 class DeviceRequest:
-    """What was asked for: `place` is what follows the kind of device and a colon."""
+    """What was asked for: `place` is what follows the kind of device and a colon.
+
+    Unless it is to `wait` for its turn, a run is refused where another one is measuring.
+    """
 
     kind: str
     place: str = ""
@@ -25,18 +28,23 @@ class DeviceRequest:
     emulator: str = ""
     prepare: bool = False
     keep: bool = False
+    wait: bool = True
     progress: Progress = field(default=lambda _: None)
     say_command: Progress = field(default=lambda _: None)
 
 
 @dataclass(frozen=True)
 class OpenDevice:
-    """A device that is ready, and what a reader of the report has to know about how it was set up."""
+    """A device that is ready, and what a reader of the report has to know about how it was set up.
+
+    `take_turn` is entered to measure, and gives how many seconds that took: others may be measuring there.
+    """
 
     device: Device
     notes: tuple[str, ...] = ()
     runner_sha256: Mapping[str, str] = field(default_factory=dict)
     prepared: tuple[str, ...] = ()
+    take_turn: Callable[[], AbstractContextManager[float]] = field(default=lambda: nullcontext(0.0))
 
 
 @dataclass(frozen=True)

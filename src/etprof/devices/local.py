@@ -9,14 +9,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from etprof.core.errors import DeviceError
 from etprof.core.run import DeviceInfo, Job, JobOutcome
 from etprof.devices.base import remove_stale_files, runner_flags
+from etprof.devices.guard import Guard
 from etprof.devices.kind import DeviceKind, DeviceParts, DeviceRequest, OpenDevice
 from etprof.devices.shell import Progress
+from etprof.devices.turns import host_turn
 
 CommandFor = Callable[[Job], list[str]]
 
@@ -49,21 +52,24 @@ def run_to_its_end(
     command: list[str], log: IO[bytes], timeout_s: float, *, cwd: Path | None = None, env: dict[str, str] | None = None
 ) -> tuple[str, int | None]:
     """What went wrong, as a phrase, and the exit code. Whatever happens, nothing of the command keeps running."""
-    try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=cwd, env=env
-        )
-    except OSError as error:
-        return f"{command[0]} cannot be started: {error.strerror}", None
-    try:
-        exit_code = process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        return f"timed out after {timeout_s:g} s", None
-    finally:
-        # A launcher may have started further processes: they share the session made above.
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    # Ready before the command is started, so that it is told of it within a moment.
+    with Guard() as guard:
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=cwd, env=env
+            )
+        except OSError as error:
+            return f"{command[0]} cannot be started: {error.strerror}", None
+        try:
+            guard.watch(process.pid)
+            exit_code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return f"timed out after {timeout_s:g} s", None
+        finally:
+            # A launcher may have started further processes: they share the session made above.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     if exit_code == 0:
         return "", 0
     return f"killed by signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}", exit_code
@@ -90,13 +96,17 @@ def _open(request: DeviceRequest, parts: DeviceParts) -> Iterator[OpenDevice]:
 
     def command_for(job: Job) -> list[str]:
         named = job.block.experiment.runner_path
-        if named is not None:
-            return [str(named), *parts.named_runner_flags(named, job)]
         # Where nothing can sample, that nothing was sampled is among the report's findings.
+        if named is not None:
+            able = job if sys.platform == "linux" else replace(job, samples=None)
+            return [str(named), *parts.named_runner_flags(named, able)]
         return [*runner.command, *runner_flags(job if runner.can_sample else replace(job, samples=None))]
 
     device = LocalDevice(announced(command_for, request.say_command), parts.describe_host())
-    yield OpenDevice(device, (runner.note,) if runner.note else (), runner.files.digests())
+    notes = (runner.note,) if runner.note else ()
+    yield OpenDevice(
+        device, notes, runner.files.digests(), take_turn=partial(host_turn, request.wait, request.progress)
+    )
 
 
 @contextmanager

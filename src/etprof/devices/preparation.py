@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from etprof.core.errors import DeviceError
+from etprof.devices.keeper import Keeper
 from etprof.devices.shell import Progress, RemoteShell, run_script
 
 # Whether fixed performance mode is on cannot be queried, so it is switched off afterwards.
@@ -45,27 +46,32 @@ _PROFILE = "/sys/firmware/acpi/platform_profile"
 
 
 @contextmanager
-def prepared(shell: RemoteShell, wanted: bool, progress: Progress) -> Iterator[Prepared]:
-    """Restores everything that it changed, also after an error or Ctrl-C."""
-    changed: list[tuple[Setting, str]] = []
-    held: list[str] = []
+def prepared(keeper: Keeper, wanted: bool, progress: Progress) -> Iterator[Prepared]:
+    """Restores everything that it changed, also after an error or Ctrl-C; where we are killed, the keeper does."""
+    if not wanted:
+        yield Prepared()
+        return
     try:
-        for setting in _list_settings(shell) if wanted else ():
-            before = run_script(shell, setting.ask).text.strip()
-            if before == setting.wanted:
-                held.append(f"{setting.name}: {setting.wanted}")
-                continue
-            done = run_script(shell, setting.change.format(shlex.quote(setting.wanted)))
+        yield prepare(keeper, progress)
+    finally:
+        _restore(keeper, progress)
+
+
+def prepare(keeper: Keeper, progress: Progress) -> Prepared:
+    """Makes the settings; before each change the keeper on the device learns how to undo it."""
+    held, notes = list[str](), list[str]()
+    for setting in _list_settings(keeper.shell):
+        before = run_script(keeper.shell, setting.ask).text.strip()
+        if before != setting.wanted:
+            keeper.remember(_build_undo(setting, before))
+            done = run_script(keeper.shell, setting.change.format(shlex.quote(setting.wanted)))
             if done.exit_code:
+                keeper.forget()
                 progress(f"--prepare: {setting.name} could not be set: {done.errors.strip() or done.text.strip()}")
                 continue
-            changed.append((setting, before))
-            held.append(f"{setting.name}: {setting.wanted}")
-        notes = (f"--prepare set {setting.name} to {setting.wanted} (was {before})." for setting, before in changed)
-        yield Prepared(tuple(held), tuple(notes))
-    finally:
-        for setting, before in reversed(changed):
-            _restore(shell, setting, before, progress)
+            notes.append(f"--prepare set {setting.name} to {setting.wanted} (was {before}).")
+        held.append(f"{setting.name}: {setting.wanted}")
+    return Prepared(tuple(held), tuple(notes))
 
 
 def _list_settings(shell: RemoteShell) -> list[Setting]:
@@ -79,14 +85,19 @@ def _list_settings(shell: RemoteShell) -> list[Setting]:
     ]
 
 
-def _restore(shell: RemoteShell, setting: Setting, before: str, progress: Progress) -> None:
-    undo = setting.change.format(shlex.quote(before))
+def _build_undo(setting: Setting, before: str) -> str:
     if before == "null":
         # What Android says of a setting that was never made.
-        undo = setting.change.replace(" put ", " delete ").replace(" {}", "")
+        return setting.change.replace(" put ", " delete ").replace(" {}", "")
+    # The keeper takes one line; a value of several is none that was ever set.
+    return setting.change.format(shlex.quote(" ".join(before.split())))
+
+
+def _restore(keeper: Keeper, progress: Progress) -> None:
+    undos = keeper.undos
     try:
-        failed = run_script(shell, undo).exit_code != 0
+        for undo in keeper.restore():
+            progress(f"A setting of {keeper.shell.name} could not be restored; restore it by hand: {undo}")
     except DeviceError:
-        failed = True
-    if failed:
-        progress(f"{setting.name} could not be restored to {before} on {shell.name}; restore it by hand: {undo}")
+        for undo in undos:
+            progress(f"{keeper.shell.name} is gone and restores itself; if it does not, restore it by hand: {undo}")

@@ -38,7 +38,7 @@ _OUTPUT = re.compile(r"output_\d+\.bin")
 # the connection is lost or given up; one when the time is over or this shell was killed. The second guard looks every
 # few seconds only, so as not to disturb. A shell that reports a killed runner must survive that nobody reads it.
 _BLOCK_SCRIPT = r"""
-cd @FOLDER@ || exit 90
+@ENTER@
 rm -rf out && mkdir out || exit 91
 exec 3<&0
 @STATE@ > out/state_before
@@ -83,7 +83,7 @@ CommandFor = Callable[[Job], RemoteCommand]
 
 @dataclass(frozen=True)
 class RemoteDevice:
-    """`patience_s` is how long a device that went away is waited for."""
+    """`patience_s` is how long a device that went away is waited for; `ensure_turn` takes our turn there again."""
 
     shell: RemoteShell
     folder: RemoteFolder
@@ -92,6 +92,7 @@ class RemoteDevice:
     platform: str
     progress: Progress = lambda _: None
     patience_s: float = 60.0
+    ensure_turn: Callable[[], None] = lambda: None
 
     def describe(self) -> DeviceInfo:
         return self.info
@@ -124,7 +125,9 @@ class RemoteDevice:
     def _run_once(self, job: Job) -> JobOutcome:
         inputs = {f"input_{index}.bin": path for index, path in enumerate(job.inputs)}
         command = self.command_for(_on_device(job, tuple(inputs)))
-        self.folder.send({**command.files, "model.pte": job.model, **inputs})
+        self.ensure_turn()
+        model = {"model.pte": job.model} if job.peak_passes is None else {}
+        self.folder.send({**command.files, **model, **inputs})
         start = time.monotonic()
         script = self._script(job, command.arguments)
         try:
@@ -149,7 +152,7 @@ class RemoteDevice:
             ("taskset", f"{sum(1 << core for core in experiment.cpu_affinity):x}") if experiment.cpu_affinity else ()
         )
         parts = {
-            "FOLDER": shlex.quote(self.folder.path),
+            "ENTER": self.folder.enter,
             "COMMAND": shlex.join([*pinned, *experiment.launcher, *arguments]),
             "TIMEOUT": str(max(1, round(job.timeout_s))),
             "STATE": f"{{\n{state.SCRIPT}\n}} 2>/dev/null",
@@ -158,9 +161,7 @@ class RemoteDevice:
 
     def _pull(self, job: Job) -> dict[str, bytes]:
         """Brings the block's files to where the job wants them; returns all of them by name."""
-        done = run_script(
-            self.shell, f"cd {shlex.quote(self.folder.path)}/out && tar -cf - .", timeout_s=_PULL_TIMEOUT_S
-        )
+        done = run_script(self.shell, f"{self.folder.enter} && cd out && tar -cf - .", timeout_s=_PULL_TIMEOUT_S)
         files = _unpack(done.output) if not done.exit_code else {}
         targets = {
             "log": job.log, "result.json": job.result, "trace.etdump": job.etdump, "trace.kernels": job.samples,
@@ -184,6 +185,7 @@ class RemoteDevice:
             time.sleep(_POLL_S)
         # The device may have been restarted, or be another one with the same name, so everything is checked again.
         self.folder.forget()
+        self.ensure_turn()
         self.folder.make()
         self.progress(f"{self.shell.name} is back")
 

@@ -1,15 +1,15 @@
 """The folder we make on a device: files reach it once, checked by digest, and it is the only thing ever deleted."""
 
-import fcntl
 import hashlib
 import os
+import re
+import secrets
 import shlex
 import socket
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
 from etprof.core.digest import file_sha256
 from etprof.core.errors import DeviceError
@@ -26,54 +26,63 @@ _REPORT_EVERY_S = 5.0
 _MARK = ".made-by-etprof"
 
 
+# A folder is ours when nobody else can have made it; nobody else can change anything in it while it is private. Who
+# has entered it stays in it, whatever is put in its place.
+_CHECKS = f"""
+umask 077
+is_ours() {{ [ -d "$1" ] && [ ! -h "$1" ] && [ -O "$1" ] && [ -f "$1/{_MARK}" ]; }}
+is_private() {{ case $(ls -ld "$1") in drwx--[-S]---*) ;; *) false ;; esac; }}
+"""
+
+
 class RemoteFolder:
-    """`parent` exists on the device; the folder in it is named after this computer and user, and contains our mark."""
+    """`parent` exists on the device; the folder in it is named after this computer and user, and at random.
+
+    Who `is_alone` on the device takes over what an earlier run left; otherwise it may be in use.
+    """
 
     def __init__(self, shell: RemoteShell, parent: str, progress: Progress) -> None:
         identity = f"{socket.gethostname()}:{os.getuid()}"
-        self.path = f"{parent.rstrip('/')}/etprof-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
-        self.shell, self._parent, self._progress = shell, parent, progress
+        self._family = f"etprof-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
+        self.path = f"{parent.rstrip('/')}/{self._family}-{secrets.token_hex(8)}"
+        self.shell, self.is_alone = shell, True
+        self._parent, self._progress = parent, progress
         self._digests: dict[Path, str] = {}
         self._confirmed: dict[str, str] = {}
-        self._locked: TextIO | None = None
+
+    @property
+    def enter(self) -> str:
+        """The beginning of every script that works in the folder: one that is not ours any more is not entered."""
+        refusal = "{ echo 'it is not ours alone any more' >&2; exit 90; }"
+        return f"{_CHECKS}\ncd {shlex.quote(self.path)} && is_ours . && is_private . || {refusal}"
 
     def make(self) -> None:
-        """Makes the folder, or takes over what an interrupted run left of it, and tries to execute from it."""
-        self._lock()
-        script = f"""
+        """Makes the folder, or takes over an earlier one, and tries to execute from it."""
+        script = f"""{_CHECKS}
         cd {shlex.quote(self._parent)} || exit 10
-        if [ -d {self._name} ]; then [ -f {self._name}/{_MARK} ] || exit 11; else
-          mkdir {self._name} || exit 12
+        name={self._name} made=
+        if {"true" if self.is_alone else "false"}; then
+          for each in {self._name} {self._family}-*; do
+            if is_ours "$each" && is_private "$each"; then name=$each; break; fi
+          done
         fi
-        : > {self._name}/{_MARK} || exit 12
-        cd {self._name} || exit 12
-        printf '#!%s\\nexit 0\\n' "$(command -v sh)" > probe && chmod 755 probe || exit 12
+        if ! is_ours "$name"; then
+          [ ! -e "$name" ] && [ ! -h "$name" ] || exit 11
+          mkdir -m 700 "$name" && : > "$name/{_MARK}" && made=1 || exit 12
+        fi
+        echo "folder $name"
+        cd "$name" || exit 12
+        is_ours . && is_private . || {{ [ $made ] && rm {_MARK} && cd .. && rmdir "$name"; exit 14; }}
+        printf '#!%s\\nexit 0\\n' "$(command -v sh)" > probe && chmod 700 probe || exit 12
         ./probe; tried=$?; rm -f probe; [ $tried = 0 ] || exit 13
         """
         done = run_script(self.shell, script)
-        if done.exit_code in (10, 11):
-            self._unlock()
-        elif done.exit_code:
+        if names := self._find_names(done):
+            self.path = f"{self._parent.rstrip('/')}/{names[0]}"
+        if done.exit_code not in (0, 10, 11, 14):
             self.remove()
         if done.exit_code:
             self._refuse(done)
-
-    def _lock(self) -> None:
-        """Two runs from this computer would share one folder, and one CPU. The lock ends with this process."""
-        if self._locked is not None:
-            return
-        place = hashlib.sha256(f"{self.shell.name}:{self.path}".encode()).hexdigest()[:16]
-        path = Path(tempfile.gettempdir()) / f"etprof-{os.getuid()}-{place}.lock"
-        file = path.open("w")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            file.close()
-            raise DeviceError(
-                f"Another run is using {self.shell.name}.",
-                hint="Wait until it has finished, or name another --device-folder.",
-            ) from error
-        self._locked = file
 
     def send(self, files: Mapping[str, Path]) -> None:
         """Brings files to their names in the folder; what is there with the same digest is not sent again."""
@@ -101,32 +110,34 @@ class RemoteFolder:
 
     def leave(self) -> None:
         """Keeps for the next run what this one sent and used, and nothing else of it."""
-        listed = run_script(self.shell, f"cd {shlex.quote(self.path)} && find . -type f").text.splitlines()
+        listed = run_script(self.shell, f"{self.enter} && find . -type f").text.splitlines()
         kept = {_MARK, *self._confirmed}
         others = [name for line in listed if (name := line.strip().removeprefix("./")) not in kept]
-        script = f"cd {shlex.quote(self.path)} && rm -rf out {' '.join(shlex.quote(f'./{name}') for name in others)}"
-        try:
-            run_script(self.shell, script)
-        finally:
-            self._unlock()
+        run_script(self.shell, f"{self.enter} && rm -rf out {' '.join(shlex.quote(f'./{name}') for name in others)}")
 
     def remove(self) -> None:
-        script = f"""
-        cd {shlex.quote(self._parent)} || exit 0
-        [ ! -f {self._name}/{_MARK} ] || rm -rf {self._name}
-        """
         self.forget()
-        try:
-            run_script(self.shell, script)
-        finally:
-            self._unlock()
+        self._remove(self._name)
 
-    def _unlock(self) -> None:
-        if self._locked is not None:
-            # While it is still locked: nobody else can be holding this file.
-            Path(self._locked.name).unlink(missing_ok=True)
-            self._locked.close()
-            self._locked = None
+    def remove_all(self) -> list[str]:
+        """Removes this one and what earlier runs left, whatever they called it; returns the paths."""
+        names = self._remove(f"{self._family} {self._family}-*")
+        return [f"{self._parent.rstrip('/')}/{name}" for name in names]
+
+    def _remove(self, pattern: str) -> list[str]:
+        """From within, so that nothing that takes its place is touched; returns the names."""
+        script = f"""{_CHECKS}
+        cd {shlex.quote(self._parent)} || exit 0
+        for each in {pattern}; do
+          is_ours "$each" && (cd "$each" && is_ours . && rm -rf ./* ./.[!.]* ./..?*) && rmdir "$each" &&
+            echo "folder $each"
+        done
+        """
+        return self._find_names(run_script(self.shell, script))
+
+    def _find_names(self, done: ScriptResult) -> list[str]:
+        """Those that a script names: in letters that we use, and not as a login's words around it."""
+        return re.findall(rf"^folder ({self._family}(?:-[0-9a-f]+)?)$", done.text, re.MULTILINE)
 
     @property
     def _name(self) -> str:
@@ -138,10 +149,10 @@ class RemoteFolder:
         meter = _Meter(self._progress, total, f"pushing {counted} to {self.shell.name}")
         for name, path in files.items():
             target, part = shlex.quote(name), shlex.quote(f"{name}.part")
-            mode = "755" if os.access(path, os.X_OK) else "644"
+            mode = "700" if os.access(path, os.X_OK) else "600"
             folder = shlex.quote(name.rpartition("/")[0] or ".")
             script = (
-                f"cd {shlex.quote(self.path)} && mkdir -p {folder} && cat > {part} && chmod {mode} {part} && "
+                f"{self.enter} && mkdir -p {folder} && cat > {part} && chmod {mode} {part} && "
                 f"mv {part} {target} || {{ rm -f {part}; exit 1; }}"
             )
             done = run_script(self.shell, script, timeout_s=_STALL_TIMEOUT_S, source=path, sent=meter.sent)
@@ -166,7 +177,7 @@ class RemoteFolder:
 
     def _read_digests(self, names: list[str]) -> dict[str, str]:
         listed = " ".join(shlex.quote(name) for name in names)
-        script = f"cd {shlex.quote(self.path)} && sha256sum {listed} 2>/dev/null; true"
+        script = f"{self.enter} && sha256sum {listed} 2>/dev/null; true"
         said = run_script(self.shell, script, timeout_s=_HASH_TIMEOUT_S).text
         pairs = (line.split(None, 1) for line in said.splitlines() if line.strip())
         return {name.lstrip("*"): digest for digest, name in pairs}
@@ -182,6 +193,7 @@ class RemoteFolder:
         messages = {
             10: f"There is no folder {where}, or it cannot be entered.",
             11: f"{self.path} on {self.shell.name} exists and was not made by etprof; it was not changed.",
+            14: f"Other users could open a folder in {where}: its file system keeps no permissions.",
             13: f"Programs cannot be executed in {where}: {_last_line(done)}.",
         }
         message = messages.get(done.exit_code, f"No folder can be made in {where}: {_last_line(done)}.")

@@ -2,15 +2,17 @@
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 
 from etprof.core.errors import DeviceError, UsageError
 from etprof.core.plan import Experiment
 from etprof.core.run import DeviceInfo
 from etprof.devices.description import describe
 from etprof.devices.emulator import CPU_OPTIONS, MINIMUM_VERSION, PROGRAM, Emulator, as_emulated, parse_version
+from etprof.devices.keeper import Keeper
 from etprof.devices.kind import DeviceKind, DeviceParts, DeviceRequest, OpenDevice, RunnerBundle
-from etprof.devices.preparation import prepared
+from etprof.devices.preparation import prepare, prepared
 from etprof.devices.remote import RemoteDevice
 from etprof.devices.remote_commands import build_commands
 from etprof.devices.remote_folder import RemoteFolder
@@ -42,10 +44,13 @@ def build_remote_kind(
 
     def clean(request: DeviceRequest) -> str:
         with closing(open_shell(request.place)) as shell:
-            there = RemoteFolder(shell, request.folder or folder, request.progress)
-            there.make()
-            there.remove()
-            return f"{there.path} was removed from {shell.name}"
+            parent = request.folder or folder
+            with closing(Keeper(shell, request.progress)) as keeper:
+                keeper.start(wait=False)
+                removed = RemoteFolder(shell, parent, request.progress).remove_all()
+            if not removed:
+                return f"nothing of etprof is in {parent} on {shell.name}"
+            return f"{', '.join(removed)} {'was' if len(removed) == 1 else 'were'} removed from {shell.name}"
 
     return DeviceKind(open_device, describe_device, _OPTIONS, find, clean, summary)
 
@@ -59,18 +64,30 @@ def _opened(folder: RemoteFolder, platform: str, request: DeviceRequest, parts: 
     # Who brings runners of their own for every experiment needs no compiler for ours.
     all_named = request.experiments and all(e.runner_path for e in request.experiments)
     bundle = None if all_named and not request.emulator else parts.find_bundle(architecture, request.progress)
-    folder.make()
-    try:
-        if request.emulator and bundle:
-            info = _describe_emulated(folder, bundle, info, request.emulator, parts)
-        prefix = (request.emulator, *CPU_OPTIONS) if request.emulator else ()
-        commands = build_commands(bundle, prefix, parts, request.say_command)
-        device = RemoteDevice(shell, folder, info, commands, platform, request.progress)
-        with prepared(shell, request.prepare, request.progress) as settings:
-            digests = bundle.files.digests() if bundle else {}
-            yield OpenDevice(device, settings.notes, digests, settings.held)
-    finally:
-        _clean_up(folder, request)
+    with closing(Keeper(shell, request.progress)) as keeper:
+        waited_s = keeper.start(wait=request.wait)
+        folder.is_alone = keeper.is_locked
+        folder.make()
+        try:
+            if request.emulator and bundle:
+                info = _describe_emulated(folder, bundle, info, request.emulator, parts)
+            prefix = (request.emulator, *CPU_OPTIONS) if request.emulator else ()
+            commands = build_commands(bundle, prefix, parts, request.say_command)
+            device = RemoteDevice(
+                shell, folder, info, commands, platform, request.progress,
+                ensure_turn=partial(_ensure_turn, keeper, request),
+            )  # fmt: skip
+            with prepared(keeper, request.prepare, request.progress) as settings:
+                digests = bundle.files.digests() if bundle else {}
+                yield OpenDevice(device, settings.notes, digests, settings.held, lambda: nullcontext(waited_s))
+        finally:
+            _clean_up(folder, request)
+
+
+def _ensure_turn(keeper: Keeper, request: DeviceRequest) -> None:
+    """A device that was lost has restored its settings; one that was restarted has none of ours."""
+    if keeper.ensure() and request.prepare:
+        prepare(keeper, request.progress)
 
 
 def _check_named_runners(
@@ -98,14 +115,14 @@ def _describe_emulated(
             hint=f"Name the path of {PROGRAM} on that device with --emulator.",
         )
     command = shlex.join([emulator, *CPU_OPTIONS, f"runner/lib/{bundle.loader}", "--list-diagnostics"])
-    done = run_script(shell, f"cd {shlex.quote(folder.path)} && {command}")
+    done = run_script(shell, f"{folder.enter} && {command}")
     return as_emulated(host, Emulator(emulator, version), done.text, parts.read_features)
 
 
 def _clean_up(folder: RemoteFolder, request: DeviceRequest) -> None:
     device, progress = folder.shell.name, request.progress
     try:
-        if request.keep:
+        if request.keep and folder.is_alone:
             folder.leave()
             where = f" --device-folder {shlex.quote(request.folder)}" if request.folder else ""
             progress(f"{folder.path} stays on the device; remove it: etprof devices clean {device}{where}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from etprof.core.errors import DependencyError, DeviceError, EtprofError, UsageError
+from etprof.devices.guard import Guard
 from etprof.devices.remote_kind import build_remote_kind
 from etprof.devices.shell import ConnectionLostError
 
@@ -50,6 +51,7 @@ class SshShell:
     port: str = ""
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="etprof-")))
     _master: "subprocess.Popen[bytes] | None" = None
+    _guard: Guard | None = None
 
     @property
     def name(self) -> str:
@@ -72,12 +74,15 @@ class SshShell:
     def connect(self) -> None:
         """Opens the connection that all scripts share; it ends with this process."""
         self._stop_master()
+        client = self._client()
+        self._guard = Guard()
         errors = self.folder / "ssh.log"
         with errors.open("wb") as log:
             self._master = subprocess.Popen(
-                [*self._client(), "-o", "ControlMaster=yes", "-N", "--", self.host],
+                [*client, "-o", "ControlMaster=yes", "-N", "--", self.host],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
+        self._guard.watch(self._master.pid)
         deadline = time.monotonic() + _CONNECT_TIMEOUT_S
         while self._master.poll() is None and time.monotonic() < deadline:
             if self._socket.exists():
@@ -113,6 +118,9 @@ class SshShell:
             self._master.terminate()
             self._master.wait()
             self._master = None
+        if self._guard is not None:
+            self._guard.dismiss()
+            self._guard = None
         self._socket.unlink(missing_ok=True)
 
 

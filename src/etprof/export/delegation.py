@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from etprof.core.model import Delegation, LeftOperator
+from etprof.core.refusals import NO_RULE
 
 # Bookkeeping that is neither an operator of the model nor work of its own.
 _NOT_OPERATORS = ("getitem", "executorch_call_delegate", "alloc", "sym_size", "_local_scalar_dense")
@@ -58,4 +59,4 @@ def _reason(node: Any, refusals: Mapping[str, str], with_a_rule: frozenset[str])
         return "the portable backend delegates nothing"
     # The partitioner's own spelling leaves the namespace out: mean.dim for aten.mean.dim.
     known = operator_name(node).split(".", 1)[-1] in with_a_rule
-    return "" if known else "XNNPACK's partitioner has no rule for this operator"
+    return "" if known else NO_RULE

@@ -1,8 +1,10 @@
 """Which packages an export needs, checked against the ranges this package itself declares."""
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etprof.core.errors import DependencyError
@@ -47,6 +49,16 @@ def installed_version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
+
+
+def executorch_commit() -> str:
+    """The commit the installed wheel was built from, as its version.py says; empty where it says none."""
+    try:
+        path = Path(str(metadata.distribution("executorch").locate_file("executorch/version.py")))
+        found = re.search(r"^git_version\b.*?['\"]([0-9a-f]{7,40})['\"]", path.read_text(encoding="utf-8"), re.M)
+    except (metadata.PackageNotFoundError, OSError):
+        return ""
+    return found[1] if found else ""
 
 
 def is_supported(name: str, version: str) -> bool:

@@ -1,18 +1,14 @@
 """The graph of an export: the XNNPACK nodes of each partition, and the way from each of them back to the model."""
 
-import math
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 from etprof.core.graph import GraphNode, ModelGraph, TensorSpec, Window
+from etprof.core.xnnpack_nodes import build_convolution_window, build_node
 from etprof.export.delegation import is_delegate_call, is_operator
 from etprof.export.lowering import Lowered
 
-# What XNNPACK's serialiser writes into the slots of inputs a node does not have.
-_NO_VALUE = 2**32 - 1
-_OUTPUTS = ("output_id", "output_value_id", "output_index_id", *(f"output{i}_id" for i in range(1, 5)))
-# What a convolution and what a pooling call the size of their window, and its step.
-_KERNELS, _STRIDES = ("kernel", "pooling"), ("subsampling", "stride")
 _CONVOLUTION = "aten::convolution"
 
 
@@ -29,50 +25,27 @@ def _partition(call: Any, lowered: Lowered) -> tuple[GraphNode, ...]:
     for node in call.original_module.graph.nodes:
         if is_operator(node):
             origins[node.meta.get("debug_handle", 0)].append(node)
-    values = {value.id_out: value for value in map(_tensor_value, graph.xvalues)}
+    values = {value.id_out: _describe(value) for value in map(_tensor_value, graph.xvalues)}
     return tuple(_node(i, xnode, values, origins[xnode.debug_handle]) for i, xnode in enumerate(graph.xnodes))
 
 
-def _node(index: int, xnode: Any, values: dict[int, Any], origins: list[Any]) -> GraphNode:
-    union = xnode.xnode_union
-    limits = xnode.output_min_max
-    ids = [(name, value) for name, value in vars(union).items() if name.endswith("_id") and value != _NO_VALUE]
+def _node(index: int, xnode: Any, values: dict[int, TensorSpec], origins: list[Any]) -> GraphNode:
+    union, limits = xnode.xnode_union, xnode.output_min_max
     main = next((node for node in origins if "quantize_per" not in node.name), origins[0] if origins else None)
-    return GraphNode(
-        index=index,
-        type=type(union).__name__,
+    node = build_node(
+        index,
+        type(union).__name__,
+        vars(union),
+        values,
         debug_handle=xnode.debug_handle,
-        perm=tuple(int(axis) for axis in getattr(union, "perm", ())),
-        output_min=_limit(limits.output_min) if limits else None,
-        output_max=_limit(limits.output_max) if limits else None,
-        inputs=tuple(_describe(values[value]) for name, value in ids if name not in _OUTPUTS and value in values),
-        outputs=tuple(_describe(values[value]) for name, value in ids if name in _OUTPUTS and value in values),
-        edge_nodes=tuple(node.name for node in origins),
+        limits=(limits.output_min, limits.output_max) if limits else None,
+    )
+    return replace(
+        node,
+        edge_nodes=tuple(origin.name for origin in origins),
         module_path=module_path(main) if main else "",
         source=_source(main) if main else "",
-        window=_window(union),
     )
-
-
-def _window(union: Any) -> Window | None:
-    kernel = _pair(union, _KERNELS)
-    if not kernel:
-        return None
-    return Window(
-        kernel=kernel,
-        # An argmax pooling steps by its own size.
-        stride=_pair(union, _STRIDES) or kernel,
-        padding=tuple(getattr(union, f"padding_{side}") for side in ("top", "right", "bottom", "left")),
-        dilation=_pair(union, ("dilation",)) or (1, 1),
-        groups=getattr(union, "groups", 1),
-        transposed=type(union).__name__ == "XNNConvTranspose2d",
-    )
-
-
-def _pair(union: Any, names: tuple[str, ...]) -> tuple[int, ...]:
-    """Height and width under the first of these names that the node has."""
-    name = next((each for each in names if hasattr(union, f"{each}_height")), "")
-    return tuple(int(getattr(union, f"{name}_{side}")) for side in ("height", "width")) if name else ()
 
 
 def _tensor_value(xvalue: Any) -> Any:
@@ -87,12 +60,6 @@ def _describe(value: Any) -> TensorSpec:
         constant=value.constant_buffer_idx != 0,
         id=value.id_out,
     )
-
-
-def _limit(value: float | str) -> float | None:
-    """A number, or None for an open end, which the serialiser spells as text."""
-    number = float(value)
-    return number if math.isfinite(number) else None
 
 
 def _undelegated(lowered: Lowered) -> tuple[GraphNode, ...]:
@@ -135,15 +102,13 @@ def _portable_window(node: Any) -> Window | None:
     if not node.target.name().startswith(_CONVOLUTION):
         return None
     _, weight, _, stride, padding, dilation, transposed, _, groups = node.args[:9]
-    kernel = tuple(int(size) for size in weight.meta["val"].shape[2:])
-    return Window(
-        kernel=kernel,
-        # One number stands for every direction.
-        stride=tuple(stride) * (len(kernel) // len(stride)),
-        padding=(padding[0], padding[-1], padding[0], padding[-1]),
-        dilation=tuple(dilation) * (len(kernel) // len(dilation)),
-        groups=int(groups),
+    return build_convolution_window(
+        tuple(int(size) for size in weight.meta["val"].shape[2:]),
+        stride=tuple(stride),
+        padding=tuple(padding),
+        dilation=tuple(dilation),
         transposed=bool(transposed),
+        groups=int(groups),
     )
 
 

@@ -3,7 +3,8 @@
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -79,29 +80,69 @@ def _with_missing_packages(entry: ModelEntry) -> ModelEntry:
 
 
 def _folder_models(models_dir: Path | None) -> list[ModelEntry]:
+    """A model for each folder with a model.py, and what the folder's own __init__.py registers."""
     if models_dir is None:
         return []
+    package = f"etprof_models_{hashlib.sha256(str(models_dir.resolve()).encode()).hexdigest()[:12]}"
+    listed, problem = _read_index(models_dir, package)
     folders = sorted(p for p in models_dir.iterdir() if (p / "model.py").is_file())
-    return [entry for folder in folders for entry in _read_folder(folder)]
+    found: list[ModelEntry] = [] if problem is None else [problem]
+    for folder in folders:
+        own = [entry for entry in listed if _is_inside(entry, f"{package}.{folder.name}")]
+        found += _place(own, folder) if own else _read_folder(folder, package)
+    elsewhere = [e for e in listed if not any(_is_inside(e, f"{package}.{folder.name}") for folder in folders)]
+    return [*found, *_place(elsewhere, models_dir)]
 
 
-def _read_folder(folder: Path) -> list[ModelEntry]:
+def _read_index(models_dir: Path, package: str) -> tuple[list[ModelEntry], ModelEntry | None]:
+    """What the models folder's own __init__.py registers, or an entry that says what is wrong with it."""
+    start = len(_registrations)
+    try:
+        with foreign_code(f"Importing {models_dir}"), _importable_as_typed(models_dir):
+            _import_beside_any_torchvision(lambda: _import_package(package, models_dir))
+        # A class that its folder registers, and this file once more by the same name, is one model.
+        return list({(e.name, e.location): e for e in _registrations[start:]}.values()), None
+    except ExportError as error:
+        # The folders below are read all the same, as parts of a package that registers nothing.
+        sys.modules[package] = _new_package(package, models_dir)
+        entry = ModelEntry(
+            f"{models_dir.name}/__init__.py", MODELS_FOLDER, models_dir.as_posix(), _known_package(error.__cause__),
+            problem=error.message,
+        )  # fmt: skip
+        return [], entry
+    finally:
+        del _registrations[start:]
+
+
+def _is_inside(entry: ModelEntry, package: str) -> bool:
+    return entry.location == package or entry.location.startswith(f"{package}.")
+
+
+def _place(entries: Iterable[ModelEntry], folder: Path) -> list[ModelEntry]:
+    digest, location = _digest_of(folder), folder.as_posix()
+    return [replace(entry, origin=MODELS_FOLDER, location=location, source_sha256=digest) for entry in entries]
+
+
+def _read_folder(folder: Path, package: str) -> list[ModelEntry]:
     start = len(_registrations)
     needed: tuple[str, ...] = ()
     try:
-        with foreign_code(f"Importing {folder}"):
-            _import_beside_any_torchvision(folder)
+        with foreign_code(f"Importing {folder}"), _importable_as_typed(folder.parent):
+            _import_beside_any_torchvision(lambda: _import_model(folder, package))
         found = _registrations[start:]
-        problem = "" if found else f"{folder}/model.py does not call register_model."
+        problem = (
+            "" if found else f"{folder}/model.py does not call register_model, nor does {folder.parent}/__init__.py."
+        )
     except ExportError as error:
         found, problem, needed = [], error.message, _known_package(error.__cause__)
     finally:
         del _registrations[start:]
-    digest = _digest_of(folder)
-    location = folder.as_posix()
     if problem:
-        return [ModelEntry(folder.name, MODELS_FOLDER, location, needed, problem=problem, source_sha256=digest)]
-    return [replace(entry, origin=MODELS_FOLDER, location=location, source_sha256=digest) for entry in found]
+        digest = _digest_of(folder)
+        return [
+            ModelEntry(folder.name, MODELS_FOLDER, folder.as_posix(), needed, problem=problem, source_sha256=digest)
+        ]
+    return _place(found, folder)
 
 
 def _known_package(error: BaseException | None) -> tuple[str, ...]:
@@ -110,31 +151,55 @@ def _known_package(error: BaseException | None) -> tuple[str, ...]:
     return (name,) if name in TESTED else ()
 
 
-def _import_beside_any_torchvision(folder: Path) -> None:
+def _import_beside_any_torchvision(load: Callable[[], object]) -> None:
     try:
-        _import_folder(folder)
+        load()
     except RuntimeError as error:
         if not lacks_torchvision_operators(error):
             raise
         repair_torchvision()
-        _import_folder(folder)
+        load()
 
 
-def _import_folder(folder: Path) -> ModuleType:
-    """Imports the folder as a package of its own, so that relative imports work and equal names do not clash."""
-    package = f"etprof_models_{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
+def _import_package(package: str, folder: Path) -> None:
+    """Imports the models folder under a name of its own, so that relative imports work and equal names do not clash."""
     for name in [n for n in sys.modules if n == package or n.startswith(package + ".")]:
         del sys.modules[name]
+    importlib.invalidate_caches()
+    module = sys.modules[package] = _new_package(package, folder)
+    if module.__spec__ and module.__spec__.loader and (folder / "__init__.py").is_file():
+        module.__spec__.loader.exec_module(module)
+
+
+def _import_model(folder: Path, package: str) -> None:
+    name = f"{package}.{folder.name}"
+    if "." in folder.name:
+        # No import statement can name it; its own relative imports work all the same.
+        name = f"{package}.{folder.name.replace('.', '_')}"
+        _import_package(name, folder)
+    importlib.import_module(f"{name}.model")
+
+
+def _new_package(package: str, folder: Path) -> ModuleType:
     start = folder / "__init__.py"
     spec = importlib.util.spec_from_file_location(package, start, submodule_search_locations=[str(folder)])
-    if spec is None or spec.loader is None:
+    if spec is None:
         raise ExportError(f"{folder} cannot be imported as a package.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[package] = module
-    if start.is_file():
-        spec.loader.exec_module(module)
-    importlib.import_module(f"{package}.model")
-    return module
+    return importlib.util.module_from_spec(spec)
+
+
+@contextmanager
+def _importable_as_typed(models_dir: Path) -> Iterator[None]:
+    """In a clone, `model_profiling.models` can be imported by this name, too, as users' documents write it."""
+    root = str(models_dir.resolve().parent.parent)
+    if root in sys.path:
+        yield
+        return
+    sys.path.append(root)
+    try:
+        yield
+    finally:
+        sys.path.remove(root)
 
 
 def _digest_of(folder: Path) -> str:

@@ -1,16 +1,22 @@
 """What an assistant is answered: the machine, the models, exports and runs, short enough to be read at once."""
 
+import json
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from etprof.app.advice import describe_rule, list_rules
 from etprof.app.devices import DeviceRequest, parse_device
 from etprof.app.doctor import Check, can_run, run_checks
+from etprof.app.explaining import explain_program, explain_run
+from etprof.app.history import build_trends
 from etprof.app.named_model import export_named, find_export
+from etprof.app.peaks import list_peaks
 from etprof.app.profiling import RunOptions, profile
 from etprof.app.progress import Progress, RunCounter
 from etprof.app.reporting import analyze_loaded, analyze_measured, write_report
 from etprof.app.runs import build_run
+from etprof.core import records
 from etprof.core.errors import UnknownNameError, UsageError
 from etprof.core.findings import group_findings
 from etprof.core.layout import run_folder
@@ -21,15 +27,43 @@ from etprof.export.foreign import output_to
 from etprof.export.registry import DEFAULT_MODELS_DIR, describe_status
 from etprof.export.shipped_models import shipped_models
 from etprof.mcp.workspace import Workspace
-from etprof.reports import FORMATS, explanation, sentences, thread_tables
+from etprof.reports import FORMATS, explanation, roofline_tables, sentences, thread_tables
+from etprof.reports.history_page import step_sentence, trend_sentence
+from etprof.store.history_file import query
 
 _MOST_KINDS = 10
+_MOST_ROWS = 1000
+_WIDTH = 120
 
 
 @dataclass(frozen=True)
 class Machine:
     can_run: bool
     checks: list[Check]
+
+
+@dataclass(frozen=True)
+class PeakLine:
+    """Multiply-adds of a kind of instruction, or bytes of a level of the memory, at a thread count."""
+
+    name: str
+    access: str
+    threads: int
+    unit: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class CpuPeaks:
+    """What a CPU can do at most. An emulated one has no peaks: `checked` are the loops that gave the right results."""
+
+    device: str
+    cpu: str
+    measured_at: str
+    peaks: list[PeakLine]
+    checked: list[str]
 
 
 @dataclass(frozen=True)
@@ -84,7 +118,8 @@ class VariantLine:
 class Analysis:
     """What a run says, short enough to be read at once; `subjects` are what can be explained further.
 
-    `threads` has the answers of a run at several thread counts.
+    `threads` has the answers of a run at several thread counts; `roofline` says how far each variant is from what its
+    CPU can do, or what is missing to tell.
     """
 
     run_dir: str
@@ -98,11 +133,24 @@ class Analysis:
     findings: list[str]
     subjects: list[str] = field(default_factory=list)
     threads: list[str] = field(default_factory=list)
+    roofline: list[str] = field(default_factory=list)
 
 
 def doctor() -> Machine:
     checks = run_checks()
     return Machine(can_run(checks), checks)
+
+
+def measure_peaks(device: str, progress: Progress, *, again: bool) -> CpuPeaks:
+    request = replace(parse_device(device), wait=False, progress=lambda text: progress(0, None, text))
+    found = list_peaks(request, again=again)
+    return CpuPeaks(
+        found.device.name,
+        found.device.cpu_model,
+        found.peaks.measured_at if found.peaks else "",
+        [PeakLine(*record) for record in records.list_peaks(found.peaks)] if found.peaks else [],
+        [each.name for each in found.checked],
+    )
 
 
 def list_known_models(workspace: Workspace) -> KnownModels:
@@ -149,16 +197,18 @@ def run(
     options: RunOptions, threads: tuple[int, ...] = (1,),
 ) -> Analysis:  # fmt: skip
     """Profiles a model on a device with its best extension hidden and shown, and writes the report."""
-    request = replace(parse_device(device), progress=lambda text: progress(0, None, text))
+    # Who waits here for another run cannot be told to stop, and all other tools would wait too.
+    request = replace(parse_device(device), wait=False, progress=lambda text: progress(0, None, text))
     path = _ready_model(workspace, model, request)
     # Beside the model, where the run goes by default, nothing may lead out of the workspace either.
     folder = workspace.target_folder(output_root) if output_root else None
     workspace.target_folder(run_folder(path, ""))
-    measured = profile(
-        path, request, RunCounter(progress), options, output_root=folder, schedule=schedule, threads=threads
-    )
-    analysis = analyze_measured(measured)
-    write_report(analysis)
+    with workspace.confined():
+        measured = profile(
+            path, request, RunCounter(progress), options, output_root=folder, schedule=schedule, threads=threads
+        )
+        analysis = analyze_measured(measured)
+        write_report(analysis)
     return _summarize(analysis.report, analysis.run.folder)
 
 
@@ -184,12 +234,40 @@ def render_report(workspace: Workspace, run_dir: str, name: str) -> str:
 
 
 def explain(workspace: Workspace, run_dir: str, subject: str) -> str:
+    if subject in {rule.id for rule in list_rules()}:
+        return describe_rule(subject)
     return explanation.render(_build_report(workspace, run_dir)[1], subject)
 
 
+def explain_model(workspace: Workspace, target: str, method: str) -> str:
+    """A .pte or a finished run: which kernels its layers take, why not better ones, and what to do."""
+    with workspace.confined():
+        if workspace.inside(target).is_dir():
+            folder, session = workspace.load_session(target)
+            explained = explain_run(build_run(folder, session), method)
+        else:
+            explained = explain_program(workspace.model_file(target), method)
+    return "\n".join([explained.render(_WIDTH), *explained.list_advice()])
+
+
+def describe_history(workspace: Workspace, file: str, model: str, sql: str) -> str:
+    """Trends in sentences, or the answer to a query as JSON."""
+    with workspace.private_copy(file) as path:
+        if sql:
+            answer = query(path, sql, most_rows=_MOST_ROWS)
+            return json.dumps([dict(zip(answer.columns, row, strict=True)) for row in answer.rows], default=str)
+        trends = build_trends(path, model)
+    lines: list[str] = []
+    for trend in trends:
+        lines.append(f"{trend.model}, {trend.variant}, {trend.device}: {trend_sentence(trend)}")
+        lines += [f"- {step_sentence(trend, step)}" for step in trend.steps]
+    return "\n".join(lines)
+
+
 def _build_report(workspace: Workspace, run_dir: str) -> tuple[Path, Report]:
-    folder, session = workspace.load_session(run_dir)
-    return folder, analyze_loaded(build_run(folder, session)).report
+    with workspace.confined():
+        folder, session = workspace.load_session(run_dir)
+        return folder, analyze_loaded(build_run(folder, session)).report
 
 
 def open_workspace(folder: Path) -> Workspace:
@@ -210,13 +288,17 @@ def _summarize(report: Report, folder: Path) -> Analysis:
         bottlenecks=[text for c in report.comparisons if (text := sentences.bottleneck_sentence(c))],
         variants=[_describe_variant(variant) for variant in report.variants],
         kernels=[f"{variant.label}: {variant.evidence.verdict}" for variant in report.variants if variant.evidence],
-        next_steps=[f"{step.title}: {sentences.gain_sentence(step)}. {step.advice}" for step in report.next_steps],
+        next_steps=[
+            f"{step.title}: {sentences.gain_sentence(step)}. {step.advice} Rule: {step.rule}."
+            for step in report.next_steps
+        ],
         findings=[
             f"{sentences.finding_title(group)}: {sentences.finding_sentence(group)}"
             for group in group_findings(report.findings)
         ],
         subjects=explanation.list_subjects(report),
         threads=thread_tables.list_all(report.scaling) if report.scaling else [],
+        roofline=roofline_tables.list_sentences(report),
     )
 
 

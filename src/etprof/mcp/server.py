@@ -4,12 +4,14 @@ It only reads, unless it is allowed to run models. Tools wait for one another: a
 While it serves, the SDK keeps standard output for itself and sends what others print there to standard error.
 """
 
+import tempfile
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from threading import Lock
 from typing import Annotated, ParamSpec, TypeVar
 
+import anyio
 from anyio import from_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -22,10 +24,12 @@ from etprof.app.plans import build_profile_schedule
 from etprof.app.profiling import build_run_options
 from etprof.app.progress import Progress
 from etprof.app.thread_counts import parse_threads
-from etprof.core.errors import EtprofError
+from etprof.core.errors import EtprofError, UsageError
+from etprof.core.units import parse_duration
 from etprof.devices import list_usages
 from etprof.mcp import answers
-from etprof.mcp.answers import Analysis, Exported, KnownModels, Machine
+from etprof.mcp.answers import Analysis, CpuPeaks, Exported, KnownModels, Machine
+from etprof.mcp.standard_input import endable_input
 from etprof.mcp.workspace import Workspace
 from etprof.reports import FORMATS
 
@@ -42,6 +46,9 @@ _INSTRUCTIONS = (
 )
 _READ_ONLY = " This server only reads: export and run refuse until it is started with --allow-run."
 
+# What an assistant may ask for in one call; who wants more has the command line.
+_MOST_BLOCKS, _MOST_THREADS, _MOST_THREAD_COUNTS, _LONGEST_RUN_S = 1000, 1024, 16, 4 * 3600.0
+
 _FORMAT_NAMES: JsonDict = {"enum": list(FORMATS)}
 RunDir = Annotated[str, Field(description="Folder of a finished run, with manifest.json in it.")]
 
@@ -50,8 +57,30 @@ _Result = TypeVar("_Result")
 
 
 def serve(folder: Path, *, allow_run: bool) -> None:
-    """Serves one client until it closes the connection."""
-    build_server(answers.open_workspace(folder), allow_run=allow_run).run("stdio")
+    """Serves one client until it closes the connection, or until an interrupt."""
+    server = build_server(answers.open_workspace(folder), allow_run=allow_run)
+    # What is made for a while lies where nobody else looks: tools may read it besides the workspace.
+    with tempfile.TemporaryDirectory(prefix="etprof-mcp-") as private:
+        tempfile.tempdir = private
+        try:
+            anyio.run(_serve_client, server)
+        finally:
+            tempfile.tempdir = None
+
+
+async def _serve_client(server: MCPServer) -> None:
+    async def serve_to_the_end() -> None:
+        await server.run_stdio_async()
+        tasks.cancel_scope.cancel()
+
+    with endable_input() as end_input:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(serve_to_the_end)
+            try:
+                await anyio.sleep_forever()
+            finally:
+                # An interrupt reaches this task alone; the other waits in a thread for its input.
+                end_input()
 
 
 def build_server(workspace: Workspace, *, allow_run: bool) -> MCPServer:
@@ -64,7 +93,7 @@ def build_server(workspace: Workspace, *, allow_run: bool) -> MCPServer:
     lock = Lock()
     for function in _reading_tools(workspace):
         server.add_tool(_guarded(function, lock), annotations=_READS)
-    for function, annotations in zip(_running_tools(workspace), (_EXPORTS, _RUNS), strict=True):
+    for function, annotations in zip(_running_tools(workspace), (_EXPORTS, _RUNS, _RUNS), strict=True):
         server.add_tool(_guarded(function, lock, refused=not allow_run), annotations=annotations)
     return server
 
@@ -94,13 +123,28 @@ def _reading_tools(workspace: Workspace) -> list[Callable[..., object]]:
     def explain(
         run_dir: RunDir,
         subject: Annotated[
-            str, Field(description="verdict, next steps, a category, a kind of finding, or an operator's name.")
+            str, Field(description="verdict, next steps, a rule, a category, a kind of finding, or an operator's name.")
         ],
     ) -> str:
         """Explain one thing of a finished run in words."""
         return answers.explain(workspace, run_dir, subject)
 
-    return [doctor, list_models, analyze, report, explain]
+    def explain_model(
+        path: Annotated[str, Field(description="A .pte, whoever exported it, or the folder of a finished run.")],
+        method: Annotated[str, Field(description="Only this method of a program that has several.")] = "",
+    ) -> str:
+        """Say which kernels the layers take with SME2, i8mm and dot product, why not better ones, and what to do."""
+        return answers.explain_model(workspace, path, method)
+
+    def history(
+        file: Annotated[str, Field(description="A history that `etprof history add` wrote.")],
+        model: Annotated[str, Field(description="Only this model; default: all.")] = "",
+        sql: Annotated[str, Field(description="A query to answer instead; it only reads.")] = "",
+    ) -> str:
+        """Say how the latency of models developed over many runs, and from which run on its level changed."""
+        return answers.describe_history(workspace, file, model, sql)
+
+    return [doctor, list_models, analyze, report, explain, explain_model, history]
 
 
 def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
@@ -123,24 +167,48 @@ def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
         threads: Annotated[
             str, Field(description="A number, several such as 1,2,4, or auto: how many threads pay.")
         ] = "1",
-        blocks: Annotated[int, Field(ge=1, description="Fresh processes per variant, at least.")] = 6,
-        max_blocks: Annotated[int, Field(ge=1, description="And at most, while the interval is too wide.")] = 24,
+        blocks: Annotated[int, Field(ge=1, le=_MOST_BLOCKS, description="Fresh processes per variant, at least.")] = 6,
+        max_blocks: Annotated[
+            int, Field(ge=1, le=_MOST_BLOCKS, description="And at most, while the interval is too wide.")
+        ] = 24,
         budget: Annotated[
             str, Field(description="Time of the whole run: 90s, 10m or 1h. No block starts that would end later.")
         ] = "2m",
         output_root: Annotated[str, Field(description="Where to write; default: beside the model's folder.")] = "",
-        force: Annotated[bool, Field(description="Move an older run in that folder aside.")] = False,
+        force: Annotated[bool, Field(description="Move all that the folder holds aside.")] = False,
         resume: Annotated[bool, Field(description="Continue an interrupted run in that folder.")] = False,
     ) -> Analysis:
         """Profile a model with the CPU's best extension hidden and shown, and write its report. Takes minutes."""
         options = build_run_options("etprof mcp: run", force=force, resume=resume)
-        schedule = build_profile_schedule(blocks, max_blocks, budget)
+        schedule = build_profile_schedule(blocks, max_blocks, _within(budget, _LONGEST_RUN_S))
         return answers.run(
             workspace, model, _progress_to(context), device=device, schedule=schedule, output_root=output_root,
-            options=options, threads=parse_threads(threads),
+            options=options, threads=_few(parse_threads(threads)),
         )  # fmt: skip
 
-    return [export, run]
+    def peaks(
+        context: Context,
+        *,
+        device: Annotated[str, Field(description=f"Whose CPU: {list_usages()}.")] = "local",
+        again: Annotated[bool, Field(description="Measure again, even if the peaks are known.")] = False,
+    ) -> CpuPeaks:
+        """Say what a CPU can do at most, by instructions and memory: measured once, in at most 10 s."""
+        return answers.measure_peaks(device, _progress_to(context), again=again)
+
+    return [export, run, peaks]
+
+
+def _within(budget: str, most_s: float) -> str:
+    if parse_duration(budget) > most_s:
+        raise UsageError(f"budget is {budget!r}.", hint=f"At most {most_s / 3600:g}h from here.")
+    return budget
+
+
+def _few(threads: tuple[int, ...]) -> tuple[int, ...]:
+    if len(threads) > _MOST_THREAD_COUNTS or max(threads, default=1) > _MOST_THREADS:
+        hint = f"At most {_MOST_THREAD_COUNTS} counts, and {_MOST_THREADS} threads, from here."
+        raise UsageError(f"threads has {len(threads)} counts up to {max(threads)}.", hint=hint)
+    return threads
 
 
 def _guarded(

@@ -1,13 +1,19 @@
 """The folder a guest may read and write in: every path it names, and every path its files name, must lie inside."""
 
+import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from etprof.core.confinement import confined_to
 from etprof.core.errors import UsageError
-from etprof.core.layout import MANIFEST, METRICS, export_meta_path, graph_path
+from etprof.core.layout import EARLIER_RUNS, MANIFEST, METRICS, export_meta_path, graph_path
+from etprof.core.regular_files import read_regular
 from etprof.core.run import Session
 from etprof.export.meta import load_meta
+from etprof.runner.build import cache_dir
+from etprof.store.earlier_runs import StoredSession, list_earlier, list_joined
 from etprof.store.session_file import load_session
 
 
@@ -30,16 +36,36 @@ class Workspace:
             )
         return real.relative_to(self.root)
 
+    def confined(self) -> AbstractContextManager[None]:
+        """Meanwhile no file outside is read or written, whatever is swapped for a link since a path was checked."""
+        return confined_to(self.root, cache_dir(), Path(tempfile.gettempdir()))
+
+    @contextmanager
+    def private_copy(self, path: str) -> Iterator[Path]:
+        """A file as it is now, for what opens files by their names: nothing can take the place of the copy."""
+        inside = self.inside(path)
+        with self.confined(), tempfile.TemporaryDirectory(prefix="etprof-copy-") as folder:
+            copy = Path(folder) / inside.name
+            try:
+                copy.write_bytes(read_regular(inside))
+            except OSError as error:
+                raise UsageError(f"{path} cannot be read: {error.strerror}.", hint="Check the path.") from error
+            yield copy
+
     def load_session(self, path: str) -> tuple[Path, Session]:
         """The folder of a finished run, of which no file leads out of the workspace, and the session in it."""
         folder = self.inside(path)
         if not folder.is_dir():
             raise UsageError(f"There is no folder {folder}.", hint="Give one with manifest.json in it.")
-        for file in (folder / MANIFEST, folder / METRICS, *folder.glob("*/*.etdump")):
+        sessions = (folder / MANIFEST, folder / METRICS, *folder.glob("manifest.*"), *folder.glob("metrics.*"))
+        for file in (*sessions, *folder.glob("*/*.etdump"), *folder.glob(f"{EARLIER_RUNS}/*/*")):
             self.inside(file)
         session = load_session(folder)
-        for file in _files_of(session, folder):
-            self.inside(file)
+        # Earlier runs of the folder may be a part of its analysis.
+        earlier = () if session.is_older else (*list_joined(folder), *list_earlier(folder))
+        for stored in (StoredSession(folder, session), *earlier):
+            for file in _files_of(stored.session, stored.folder):
+                self.inside(file)
         return folder, session
 
     def target_folder(self, path: str | Path) -> Path:
@@ -63,9 +89,9 @@ class Workspace:
 
 
 def _files_of(session: Session, folder: Path) -> Iterator[Path]:
-    """Every file an analysis of the session opens; a run that was moved has no graph where it says."""
-    if graph_path(session.plan.model).exists():
-        yield graph_path(session.plan.model)
+    """Every file an analysis of the session opens; a run that was moved has no graph and no model where it says."""
+    sources = (graph_path(session.plan.model), session.plan.model)
+    yield from [path for path in sources if path.exists()][:1]
     for result in session.results:
         names = (result.etdump, result.samples, *(output.file for output in result.outputs))
         yield from (folder / name for name in names if name)

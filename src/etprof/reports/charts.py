@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from etprof.core.report import Comparison, Report, VariantReport
+from etprof.core.roofline import Roofline
 from etprof.core.scaling import Scaling, ScalingCurve
-from etprof.core.units import format_ms, format_percent
+from etprof.core.units import format_count, format_ms, format_percent
 from etprof.reports.plots import Bar, Drawing, Line, Mark, Median, Point, Row, Title, draw_bars, draw_lines, draw_points
+from etprof.reports.roofline_plot import Dot, draw_roofline
+from etprof.reports.roofline_tables import format_share, list_shown, roofline_sentence
 from etprof.reports.sentences import format_change_ms, timing_mode
 
 WIDE, NARROW = 760, 330
@@ -46,7 +49,42 @@ def list_charts(report: Report) -> tuple[ChartFile, ...]:
             )
     if report.scaling:
         found += _scaling_charts(report.scaling)
+    found += _roofline_charts(report)
     return tuple(found)
+
+
+def _roofline_charts(report: Report) -> list[ChartFile]:
+    """The captions say how far each variant is from its bound, for readers who do not see the points."""
+    return [
+        ChartFile(
+            f"roofline{f'_{number}' if number > 1 else ''}",
+            roofline_sentence(label, roofline),
+            partial(draw_variant_roofline, label, roofline),
+        )
+        for number, (label, roofline) in enumerate(list_shown(report), start=1)
+        if roofline.compute
+    ]
+
+
+def draw_variant_roofline(label: str, roofline: Roofline, width: int) -> Drawing:
+    """Operators that compute nothing have no place on a logarithmic axis."""
+    placed = [row for row in roofline.rows if row.operations and row.minimal_bytes]
+    longest = max((row.mean_ms for row in placed), default=0.0) or 1.0
+    dots = [
+        Dot(
+            row.intensity,
+            row.gop_per_s,
+            row.mean_ms / longest,
+            row.category,
+            f"{row.name} ({row.module_path or 'no module'}): {format_ms(row.mean_ms)}, "
+            f"{format_share(row.share_of_ceiling)} of the ceiling, bound by {row.bound}",
+        )
+        for row in placed
+    ]
+    rest = len(roofline.rows) - len(placed)
+    note = f" {format_count(rest, 'operator')} without arithmetic: not drawn." if rest else ""
+    title = Title(f"Roofline, {label}", f"Gop/s of each operator; its area is its time.{note}")
+    return draw_roofline(dots, roofline.compute, roofline.memory, width=width, title=title)
 
 
 def _scaling_charts(scaling: Scaling) -> list[ChartFile]:

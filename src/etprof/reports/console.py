@@ -6,7 +6,7 @@ from etprof.core.findings import group_findings
 from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.scaling import Scaling
 from etprof.core.units import format_ms, format_percent, format_ratio
-from etprof.reports import sentences, thread_tables
+from etprof.reports import kernel_explanation, roofline_tables, sentences, thread_tables
 from etprof.reports.rollup_tables import RollupTable, as_text_table, build_change_table, build_table
 from etprof.reports.text_table import Column, TextTable, render_table, wrap
 
@@ -36,7 +36,10 @@ def _parts(report: Report, width: int | None) -> Iterator[str]:
     if report.scaling:
         yield from _scaling_parts(report.scaling, width)
     yield from (render_table(as_text_table(table), width) for table in list_rollups(report, "kind", _KINDS))
+    yield _paragraph((roofline_tables.roofline_sentence(v, r) for v, r in roofline_tables.list_shown(report)), width)
     yield _paragraph((f"{v.label}: {v.evidence.verdict}" for v in report.variants if v.evidence), width)
+    if report.explanation:
+        yield _paragraph(kernel_explanation.list_checks(report.explanation), width)
     yield _paragraph(_next_steps(report), width)
     groups = group_findings(report.findings)
     yield _paragraph((f"finding: {sentences.finding_sentence(group)}" for group in groups), width)

@@ -10,9 +10,10 @@ from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.rows import OperatorRow
 from etprof.core.units import format_bytes, format_ms, format_percent, format_ratio
 from etprof.reports import sentences
+from etprof.reports.roofline_tables import list_sentences
 from etprof.reports.thread_tables import list_all
 
-VERDICT, NEXT_STEPS, THREADS = "verdict", "next steps", "threads"
+VERDICT, NEXT_STEPS, THREADS, ROOFLINE = "verdict", "next steps", "threads", "roofline"
 _MOST_OPERATORS = 5
 
 _VERDICTS = {
@@ -32,7 +33,7 @@ def list_subjects(report: Report) -> list[str]:
         if any(row.name == name for variant in report.variants for row in variant.categories)
     ]
     kinds = dict.fromkeys(finding.kind for finding in report.findings)
-    return [VERDICT, NEXT_STEPS, *([THREADS] if report.scaling else []), *known, *kinds]
+    return [VERDICT, NEXT_STEPS, *([THREADS] if report.scaling else []), ROOFLINE, *known, *kinds]
 
 
 def render(report: Report, subject: str) -> str:
@@ -45,6 +46,8 @@ def render(report: Report, subject: str) -> str:
         lines = list(_explain_next_steps(report))
     elif topic == THREADS and report.scaling:
         lines = list_all(report.scaling)
+    elif topic == ROOFLINE:
+        lines = list_sentences(report)
     elif topic in _CATEGORIES:
         lines = list(_explain_category(report, topic))
     elif topic:
@@ -80,7 +83,7 @@ def _explain_next_steps(report: Report) -> Iterator[str]:
         yield sentences.no_steps_sentence(report)
     for number, step in enumerate(report.next_steps, start=1):
         gain = sentences.gain_sentence(step)
-        yield f"{number}. {step.title} ({step.variant.label}): {gain}. {step.reason} {step.advice}"
+        yield f"{number}. {step.title} ({step.variant.label}): {gain}. {step.reason} {step.advice} Rule: {step.rule}."
 
 
 def _explain_category(report: Report, name: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from etprof.core.findings import group_findings
 from etprof.core.report import Report
 from etprof.core.units import format_bytes, format_count, format_ms, format_percent, format_ratio
-from etprof.reports import charts, json, sentences, thread_tables
+from etprof.reports import charts, json, kernel_explanation, roofline_tables, sentences, thread_tables
 from etprof.reports.flame import render_flame
 from etprof.reports.operator_tables import build_operator_tables
 from etprof.reports.palette import category_colour
@@ -32,7 +32,9 @@ def render(report: Report) -> str:
         .render(
             report=report,
             say=sentences,
+            explain=kernel_explanation,
             threads=thread_tables,
+            roofline=roofline_tables,
             colour=_colour,
             chart=partial(_draw, charts.list_charts(report)),
             flame=lambda evidence: Markup(render_flame(evidence)),

@@ -14,6 +14,8 @@ from etprof.core.report import Report
 SCHEMA_VERSION = 3
 # Left to the trace format: they are no results.
 _PICTURES = {"tracks", "run_line"}
+# Left to `etprof explain`: a row for each node, and the advice of a model that was not run.
+_EXPLAINED = {"nodes", "steps"}
 # Lists of numbers, which an indented file would give a line each. No text can look so: its line breaks are escaped.
 _NUMBERS = re.compile(r"\[\n\s+(-?[\d.eE+-]+(?:,\n\s+-?[\d.eE+-]+)*)\n\s+\]")
 
@@ -31,7 +33,11 @@ def json_schema() -> dict[str, Any]:
     schema = _adapter().json_schema(mode="serialization")
     for unused in _PICTURES:
         del schema["properties"][unused]
-    for unused in ("Track", "Slice", "RunLine", "Counter"):
+    explanation = schema["$defs"]["Explanation"]
+    for unused in _EXPLAINED:
+        del explanation["properties"][unused]
+    explanation["required"] = [name for name in explanation["required"] if name not in _EXPLAINED]
+    for unused in ("Track", "Slice", "RunLine", "Counter", "ExplainedNode", "ModelStep"):
         del schema["$defs"][unused]
     schema["properties"] = {"schema_version": {"const": SCHEMA_VERSION}, **schema["properties"]}
     schema["required"] = ["schema_version", *(name for name in schema["required"] if name not in _PICTURES)]
@@ -40,7 +46,8 @@ def json_schema() -> dict[str, Any]:
 
 def _dump(report: Report, indent: int | None) -> str:
     """What is not a number becomes null."""
-    body = _adapter().dump_json(report, indent=indent, exclude=_PICTURES).decode()
+    unused: dict[str, Any] = {**dict.fromkeys(_PICTURES, True), "explanation": _EXPLAINED}
+    body = _adapter().dump_json(report, indent=indent, exclude=unused).decode()
     opening, rest = body[0], body[1:]
     if indent is None:
         return f'{opening}"schema_version":{SCHEMA_VERSION},{rest}'

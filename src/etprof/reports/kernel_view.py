@@ -13,14 +13,14 @@ ViewLine = tuple[str, str, bool, tuple[KernelLine, ...], tuple[KernelLine, ...]]
 COLUMNS = ("operator", "category", "on_classes", "on_kernels", "off_classes", "off_kernels", "changed", "level")
 
 
-def render_markdown(level: str, lines: Sequence[ViewLine]) -> str:
+def render_markdown(level: str, lines: Sequence[ViewLine], title: str = "") -> str:
     note = (
         "These kernels were registered: XNNPACK would use them. This does not show that they executed."
         if level == REGISTERED
         else "These kernels were sampled while the operator ran; the number is the count of samples."
     )
     text = [
-        "# Kernel view",
+        f"# {cell(title) if title else 'Kernel view'}",
         "",
         note,
         "",
@@ -34,7 +34,8 @@ def render_markdown(level: str, lines: Sequence[ViewLine]) -> str:
     return "\n".join(text) + "\n"
 
 
-def render_csv(level: str, lines: Sequence[ViewLine]) -> str:
+def render_csv(level: str, lines: Sequence[ViewLine], _title: str = "") -> str:
+    """A table has no title."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)

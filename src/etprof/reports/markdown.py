@@ -10,7 +10,7 @@ from etprof.core.findings import group_findings
 from etprof.core.layout import CHART_FOLDER
 from etprof.core.report import Report
 from etprof.core.units import format_bytes, format_count, format_ms, format_percent, format_ratio
-from etprof.reports import charts, sentences, thread_tables
+from etprof.reports import charts, kernel_explanation, roofline_tables, sentences, thread_tables
 from etprof.reports.operator_tables import build_operator_tables
 from etprof.reports.rollup_tables import build_rollup_tables
 
@@ -25,7 +25,9 @@ def render(report: Report, *, with_charts: bool = True) -> str:
         .render(
             report=report,
             say=sentences,
+            explain=kernel_explanation,
             threads=thread_tables,
+            roofline=roofline_tables,
             top=_TOP_OPERATORS,
             tables=build_operator_tables(report, most_each=_TOP_OPERATORS),
             rollups=build_rollup_tables(report, _TOP_OPERATORS),

@@ -15,13 +15,13 @@ from etprof.reports.plain_text import printable
 
 _ROW_HEIGHT = 36
 _BAND_HEIGHT = 110
-_MARGIN = 6
+MARGIN = 6
 # These have the same widths, with which the drawing is laid out before a browser chooses one.
 _FONT = "'Liberation Sans', Arial, Helvetica, sans-serif"
-_PIXELS_PER_LETTER = 6.4
+PIXELS_PER_LETTER = 6.4
 _LEGEND_ENTRY = 150
 _LINES_HEIGHT = 220
-_AXIS_WIDTH = 46
+AXIS_WIDTH = 46
 _CAP = 4
 
 
@@ -109,7 +109,7 @@ class _Scale:
 
     def __call__(self, value: float) -> float:
         span = self.high - self.low
-        return _MARGIN + (value - self.low) / span * (self.width - 2 * _MARGIN) if span else _MARGIN
+        return MARGIN + (value - self.low) / span * (self.width - 2 * MARGIN) if span else MARGIN
 
     @property
     def ticks(self) -> list[float]:
@@ -131,7 +131,7 @@ class _Scale:
 def draw_bars(bars: Sequence[Bar], labels: Sequence[Row], *, width: int, title: Title, unit: str | None) -> Drawing:
     """Bars from `start` to `end`. Without a unit there is no axis: the bars carry their values."""
     scale = _Scale(min(0.0, *(bar.start for bar in bars)), max(bar.end for bar in bars), width)
-    head, top = _draw_title(title, width)
+    head, top = draw_title(title, width)
     bottom = top + len(labels) * _ROW_HEIGHT
     parts = [head]
     if unit:
@@ -141,7 +141,7 @@ def draw_bars(bars: Sequence[Bar], labels: Sequence[Row], *, width: int, title: 
     if unit:
         parts.append(_draw_axis(scale, bottom, unit))
         bottom += 42
-    legend, height = _draw_legend([bar.category for bar in bars], bottom + 14, width)
+    legend, height = draw_legend([bar.category for bar in bars], bottom + 14, width)
     return Drawing(width, height, "".join([*parts, legend]), bars=tuple(bars))
 
 
@@ -151,7 +151,7 @@ def draw_points(
     """Points in bands of height one, and a line at each median."""
     values = [point.value for point in points] or [0.0]
     scale = _round_outwards(_Scale(min(values), max(values), width))
-    head, top = _draw_title(title, width)
+    head, top = draw_title(title, width)
     bottom = top + len(labels) * _BAND_HEIGHT
     dots = "".join(
         f'<circle cx="{scale(point.value):.1f}" cy="{top + point.y * _BAND_HEIGHT:.1f}" r="2"/>' for point in points
@@ -175,18 +175,18 @@ def draw_lines(lines: Sequence[Line], *, width: int, title: Title, across: str) 
     """Values from zero on over counts, each twice the count one step further; a bar is the interval of its value."""
     heights = _round_outwards(_Scale(0.0, max(mark.high for line in lines for mark in line.marks), _LINES_HEIGHT))
     counts = sorted({mark.x for line in lines for mark in line.marks})
-    places = _Scale(math.log2(counts[0]), math.log2(counts[-1]), width - 2 * _AXIS_WIDTH)
-    head, top = _draw_title(title, width)
+    places = _Scale(math.log2(counts[0]), math.log2(counts[-1]), width - 2 * AXIS_WIDTH)
+    head, top = draw_title(title, width)
     bottom = top + _LINES_HEIGHT
 
     def x(count: int) -> float:
-        return _AXIS_WIDTH + places(math.log2(count))
+        return AXIS_WIDTH + places(math.log2(count))
 
     def y(value: float) -> float:
         return bottom - value / heights.high * _LINES_HEIGHT
 
     parts = [head, _draw_heights(heights, y, width), _draw_counts({count: x(count) for count in counts}, bottom)]
-    parts.append(f'<text x="{width / 2:g}" y="{bottom + 32:g}" text-anchor="middle">{_safe(across)}</text>')
+    parts.append(f'<text x="{width / 2:g}" y="{bottom + 32:g}" text-anchor="middle">{safe(across)}</text>')
     at = bottom + 50.0
     for number, line in enumerate(lines):
         colour, dashes = LINES[number % len(LINES)]
@@ -196,11 +196,43 @@ def draw_lines(lines: Sequence[Line], *, width: int, title: Title, across: str) 
         bars = "".join(_interval_path(x(mark.x), y(mark.low), y(mark.high)) for mark in line.marks)
         dots = "".join(f'<circle cx="{x(m.x):.1f}" cy="{y(m.value):.1f}" r="3" fill="{colour}"/>' for m in line.marks)
         parts.append(f'<path d="M{path}" {dashed}/><path d="{bars}" {stroke}/>{dots}')
-        parts.append(f'<path d="M{_MARGIN} {at - 4:g}h30" {dashed}/>')
-        room = int((width - _MARGIN - 40) / _PIXELS_PER_LETTER)
-        parts.append(f'<text x="{_MARGIN + 38}" y="{at:g}">{_safe(_shorten(line.name, room))}</text>')
+        parts.append(f'<path d="M{MARGIN} {at - 4:g}h30" {dashed}/>')
+        room = int((width - MARGIN - 40) / PIXELS_PER_LETTER)
+        parts.append(f'<text x="{MARGIN + 38}" y="{at:g}">{safe(shorten(line.name, room))}</text>')
         at += 17
     return Drawing(width, at, "".join(parts), lines=tuple(lines))
+
+
+def draw_series(
+    values: Sequence[float], levels: Sequence[tuple[int, int, float]], *, width: int, title: Title, across: str
+) -> Drawing:
+    """Values in their order; each level is a line at its value from one number to before another."""
+    scale = _round_outwards(_Scale(min(values), max(values), 2 * _LINES_HEIGHT))
+    places = _Scale(0.0, max(len(values) - 1, 1), width - AXIS_WIDTH)
+    head, top = draw_title(title, width)
+    bottom = top + _LINES_HEIGHT
+
+    def x(number: float) -> float:
+        return AXIS_WIDTH + places(number)
+
+    def y(value: float) -> float:
+        return bottom - (value - scale.low) / (scale.high - scale.low) * _LINES_HEIGHT
+
+    dots = "".join(f'<circle cx="{x(n):.1f}" cy="{y(value):.1f}" r="3"/>' for n, value in enumerate(values))
+    lines = "".join(
+        f'<path d="M{x(max(start - 0.4, 0)):.1f} {y(value):.1f}H{x(min(end - 0.6, len(values) - 1)):.1f}" '
+        f'stroke="{MARK}" stroke-width="2"/>'
+        for start, end, value in levels
+    )
+    steps = "".join(f"M{x(start - 0.5):.1f} {top:.1f}V{bottom:.1f}" for start, _, _ in levels if start)
+    parts = [
+        head,
+        _draw_heights(scale, y, width),
+        f'<path d="{steps}" stroke="currentColor" stroke-dasharray="4 3" opacity="0.6"/>',
+        f'<g fill-opacity="0.6">{dots}</g>{lines}',
+        f'<text x="{width / 2:g}" y="{bottom + 20:g}" text-anchor="middle">{safe(across)}</text>',
+    ]
+    return Drawing(width, bottom + 30, "".join(parts), points=tuple(Point(value, n) for n, value in enumerate(values)))
 
 
 def _interval_path(x: float, low: float, high: float) -> str:
@@ -209,9 +241,9 @@ def _interval_path(x: float, low: float, high: float) -> str:
 
 
 def _draw_heights(heights: _Scale, y: Callable[[float], float], width: int) -> str:
-    grid = "".join(f"M{_AXIS_WIDTH} {y(tick):.1f}H{width - _MARGIN}" for tick in heights.ticks)
+    grid = "".join(f"M{AXIS_WIDTH} {y(tick):.1f}H{width - MARGIN}" for tick in heights.ticks)
     labels = "".join(
-        f'<text x="{_AXIS_WIDTH - 6}" y="{y(tick) + 3.5:.1f}" font-size="10" text-anchor="end">'
+        f'<text x="{AXIS_WIDTH - 6}" y="{y(tick) + 3.5:.1f}" font-size="10" text-anchor="end">'
         f"{heights.label(tick)}</text>"
         for tick in heights.ticks
     )
@@ -232,14 +264,14 @@ def _round_outwards(scale: _Scale) -> _Scale:
     return _Scale(low, high if high > low else low + step, scale.width)
 
 
-def _draw_title(title: Title, width: int) -> tuple[str, float]:
+def draw_title(title: Title, width: int) -> tuple[str, float]:
     """The title and where the drawing below it begins."""
-    columns = int(width / _PIXELS_PER_LETTER)
+    columns = int(width / PIXELS_PER_LETTER)
     at, parts = 0.0, []
     for text, style, height in ((title.text, ' font-size="14" font-weight="bold"', 18), (title.subtitle, "", 16)):
         for line in textwrap.wrap(text, columns):
             at += height
-            parts.append(f'<text x="{_MARGIN}" y="{at - 3:g}"{style}>{_safe(line)}</text>')
+            parts.append(f'<text x="{MARGIN}" y="{at - 3:g}"{style}>{safe(line)}</text>')
     return "".join(parts), at + 8
 
 
@@ -253,15 +285,15 @@ def _draw_grid(scale: _Scale, top: float, rows: int, height: int) -> str:
 def _draw_axis(scale: _Scale, y: float, unit: str) -> str:
     def anchor(tick: float) -> str:
         x = scale(tick)
-        return "start" if x < 3 * _MARGIN else "end" if x > scale.width - 3 * _MARGIN else "middle"
+        return "start" if x < 3 * MARGIN else "end" if x > scale.width - 3 * MARGIN else "middle"
 
     ticks = "".join(
         f'<text x="{scale(tick):.1f}" y="{y + 16:g}" font-size="10" text-anchor="{anchor(tick)}">'
         f"{scale.label(tick)}</text>"
         for tick in scale.ticks
     )
-    line = f'<path d="M{_MARGIN} {y:g}H{scale.width - _MARGIN}" stroke="currentColor" opacity="0.6"/>'
-    return f'{line}{ticks}<text x="{scale.width / 2:g}" y="{y + 32:g}" text-anchor="middle">{_safe(unit)}</text>'
+    line = f'<path d="M{MARGIN} {y:g}H{scale.width - MARGIN}" stroke="currentColor" opacity="0.6"/>'
+    return f'{line}{ticks}<text x="{scale.width / 2:g}" y="{y + 32:g}" text-anchor="middle">{safe(unit)}</text>'
 
 
 def _draw_bar(bar: Bar, scale: _Scale, top: float) -> str:
@@ -276,37 +308,37 @@ def _draw_bar(bar: Bar, scale: _Scale, top: float) -> str:
     middle = (start + end) / 2
     return rect + (
         f'<text x="{middle:.1f}" y="{y + 0.36 * _ROW_HEIGHT:.1f}" font-size="11" text-anchor="middle" '
-        f'fill="{ink}">{_safe(bar.text)}</text>'
+        f'fill="{ink}">{safe(bar.text)}</text>'
     )
 
 
 def _draw_label(row: Row, top: float, height: int, width: int, lines: int = 1) -> str:
-    room = int((width - 2 * _MARGIN) / _PIXELS_PER_LETTER)
+    room = int((width - 2 * MARGIN) / PIXELS_PER_LETTER)
     name, value = " ".join(row.name.split()), f": {row.value}" if row.value else ""
     y = top + (row.number + 0.4) * height - 4
     if lines > 1 and len(name) + len(value) > room:
-        return _text(_shorten(name, room), y - 15) + _text(row.value, y)
-    return _text(_shorten(name, room - len(value)) + value, y)
+        return _text(shorten(name, room), y - 15) + _text(row.value, y)
+    return _text(shorten(name, room - len(value)) + value, y)
 
 
 def _text(text: str, y: float) -> str:
-    return f'<text x="{_MARGIN}" y="{y:.1f}">{_safe(text)}</text>'
+    return f'<text x="{MARGIN}" y="{y:.1f}">{safe(text)}</text>'
 
 
-def _draw_legend(categories: Sequence[str], top: float, width: int) -> tuple[str, float]:
+def draw_legend(categories: Sequence[str], top: float, width: int) -> tuple[str, float]:
     names = list(dict.fromkeys(category for category in categories if category))
     columns = max(1, width // _LEGEND_ENTRY)
     parts = []
     for number, name in enumerate(names):
-        x, y = _MARGIN + number % columns * _LEGEND_ENTRY, top + number // columns * 17
+        x, y = MARGIN + number % columns * _LEGEND_ENTRY, top + number // columns * 17
         parts.append(f'<rect x="{x}" y="{y:g}" width="10" height="10" fill="{category_colour(name).fill}"/>')
-        parts.append(f'<text x="{x + 15}" y="{y + 9:g}">{_safe(_shorten(name, 21))}</text>')
+        parts.append(f'<text x="{x + 15}" y="{y + 9:g}">{safe(shorten(name, 21))}</text>')
     return "".join(parts), top + math.ceil(len(names) / columns) * 17 + (4 if names else -10)
 
 
-def _shorten(text: str, room: int) -> str:
+def shorten(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: max(room - 1, 1)]}\u2026"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     return escape(printable(text))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from etprof.core.advice import ModelStep, SavedFrom
 from etprof.core.estimates import Interval, Verdict
 from etprof.core.findings import ABOUT_THE_MODEL, FindingGroup, FindingKind
 from etprof.core.report import CategoryChange, Comparison, KernelEvidence, NextStep, Report, VariantReport
@@ -159,9 +160,16 @@ def no_steps_sentence(report: Report) -> str:
 
 def gain_sentence(step: NextStep) -> str:
     """The saving as time, as a share, and as what the whole inference would gain (Amdahl's law)."""
-    overall = f", {format_ratio(1 / (1 - step.share))} overall" if step.share < 1 else ""
     amount = "at most" if step.is_bound else "an estimated"
+    if step.saved_from != SavedFrom.INFERENCE:
+        return f"{amount} {format_ms(step.saves_ms)} of the {step.saved_from.value} ({format_percent(step.share)})"
+    overall = f", {format_ratio(1 / (1 - step.share))} overall" if step.share < 1 else ""
     return f"{amount} {format_ms(step.saves_ms)} ({format_percent(step.share)}){overall}"
+
+
+def share_sentence(step: ModelStep) -> str:
+    """What part of a model without a run the advice is about; empty where the graph does not tell."""
+    return "" if step.share is None else f"{format_percent(step.share)} of the {step.measure}"
 
 
 def layout_sentence(variant: VariantReport) -> str:
@@ -199,8 +207,9 @@ def rest_sentence(variant: VariantReport, shown: int) -> str:
     return f"{rest} more {verb} not shown; shorter than a microsecond: {brief}." if rest else ""
 
 
-def has_modules(report: Report) -> bool:
-    return any(row.module_path for variant in report.variants for row in variant.operators)
+def has_graph(report: Report) -> bool:
+    """Whether modules, or at least shapes, are known: the .pte of somebody else has a graph without modules."""
+    return any(row.module_path or row.work for variant in report.variants for row in variant.operators)
 
 
 def portable_sentence(variant: VariantReport) -> str:

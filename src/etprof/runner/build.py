@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import etprof
-from etprof.core.digest import content_sha256
+from etprof.core.digest import content_sha256, file_sha256, files_sha256
 from etprof.core.errors import DependencyError, RunnerError
 from etprof.runner.cpu_features import host_architecture
 from etprof.runner.isa import LAYOUTS
 from etprof.runner.isa_header import render_isa_header
+from etprof.runner.private_folders import check_private, close_to_others, make_private_folder
 from etprof.runner.sdk import Sdk, installed_sdk
 from etprof.runner.thermal_header import render_thermal_header
 from etprof.runner.toolchain import (
@@ -51,7 +52,7 @@ class Target:
 
 @dataclass(frozen=True)
 class NativeRunner:
-    """A runner that is built: how to start it, and what it was built from."""
+    """A runner that is built: how to start it, and what it was built from. `sha256` is that of the program."""
 
     path: Path
     target: str
@@ -59,6 +60,7 @@ class NativeRunner:
     executorch_prefix: Path
     compiler: str
     runner_version: str
+    sha256: str = ""
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -87,13 +89,15 @@ def cache_dir() -> Path:
 
 
 def make_cache_folder(folder: Path) -> None:
+    """Makes a folder of the cache; what is there already must be safe from other users, since it is executed."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise RunnerError(
             f"The cache folder {folder} cannot be created: {error.strerror}.",
             hint="Set ETPROF_CACHE to a folder you can write to.",
         ) from error
+    check_private(cache_dir(), folder)
 
 
 def find_runner() -> NativeRunner | None:
@@ -132,23 +136,28 @@ def build_runner(
         ready.mkdir()
         shutil.move(binary, ready / BINARY)
         facts = NativeRunner(
-            folder / BINARY, target.name, sdk.version, sdk.prefix, compiler.version, etprof.__version__
-        )
+            folder / BINARY, target.name, sdk.version, sdk.prefix, compiler.version, etprof.__version__,
+            file_sha256(ready / BINARY),
+        )  # fmt: skip
         (ready / _FACTS).write_text(json.dumps(asdict(facts), default=str, indent=2) + "\n", encoding="utf-8")
+        close_to_others(ready)
         _put_in_place(ready, folder, force=force)
     return facts
 
 
 def load_built(folder: Path) -> NativeRunner | None:
-    """The runner kept in this folder of the cache, or None where there is none."""
+    """The runner that was put into this folder of the cache, or None where there is none, or another program."""
     if not (folder / BINARY).is_file() or not (folder / _FACTS).is_file():
         return None
+    check_private(cache_dir(), folder / BINARY, folder / _FACTS)
     try:
         facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
-        return NativeRunner(**facts | {"path": folder / BINARY, "executorch_prefix": Path(facts["executorch_prefix"])})
+        kept = facts | {"path": folder / BINARY, "executorch_prefix": Path(facts["executorch_prefix"])}
+        runner = NativeRunner(**kept)
     except (ValueError, TypeError, KeyError):
         # Damaged, or written by another version: treated as missing, since it is built again in seconds.
         return None
+    return runner if runner.sha256 == file_sha256(runner.path) else None
 
 
 def compile_sources(scratch: Path, sdk: Sdk, compiler: Compiler, target: Target, isa_header: str) -> Path:
@@ -176,6 +185,8 @@ def _folder(sdk: Sdk, compiler: Compiler, target: Target) -> Path:
     made_of = [
         content_sha256(SOURCES), render_isa_header(target.architecture), render_thermal_header(), etprof.__version__,
         sdk.version, str(sdk.prefix), compiler.path, compiler.version, target.name, *target.cmake_options,
+        # All of each, each time: that takes 12 ms for 15 MB, and a time of change or a size can be made up.
+        files_sha256(sdk.libraries),
     ]  # fmt: skip
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
     return cache_dir() / "runners" / f"{target.name}-{key}"

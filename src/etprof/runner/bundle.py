@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from etprof.core.digest import RunnerFiles
+from etprof.core.digest import RunnerFiles, files_sha256
 from etprof.core.errors import RunnerError, UsageError
-from etprof.runner.build import BINARY, NativeRunner, Progress, Target, build_runner, rename_unless_there
+from etprof.runner.build import BINARY, NativeRunner, Progress, Target, build_runner, cache_dir, rename_unless_there
+from etprof.runner.private_folders import check_private, close_to_others, tree_sha256
 from etprof.runner.sdk import Sdk
 from etprof.runner.toolchain import Compiler
 
 FOLDER_NAME = "etprof-runner"
 _LAUNCHER = "run"
+_DIGEST = "sha256"
 _LOADERS = {"arm64": "ld-linux-aarch64.so.1", "x86_64": "ld-linux-x86-64.so.2"}
 _C_LIBRARIES = ("libstdc++.so.6", "libgcc_s.so.1", "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2")
 _LAUNCHER_TEXT = """#!/bin/sh
@@ -61,14 +63,36 @@ def ensure_bundle(
     # The path of this machine's SDK must not be in a program that is copied elsewhere.
     relocatable = Target(target.system, target.architecture, (*target.cmake_options, "-DETPROF_RELOCATABLE=ON"))
     runner = build_runner(sdk, compiler, relocatable, force=force, progress=progress)
-    bundle = Bundle(runner.path.parent / FOLDER_NAME, runner, _LOADERS[target.architecture])
-    if not bundle.folder.exists():
+    loader = _LOADERS[target.architecture]
+    libraries = _find_libraries(sdk, compiler, loader)
+    # The compiler's C library may be another one tomorrow.
+    kept = runner.path.parent / f"bundle-{files_sha256(libraries.values())[:16]}"
+    bundle = Bundle(kept / FOLDER_NAME, runner, loader)
+    if not _is_as_it_was_put(kept):
         progress(f"collecting the libraries of {target.name}")
         with tempfile.TemporaryDirectory(dir=runner.path.parent, prefix="bundling-") as scratch:
-            ready = Path(scratch) / FOLDER_NAME
-            _fill(ready, bundle, sdk, compiler)
-            rename_unless_there(ready, bundle.folder)
+            ready = Path(scratch) / "ready"
+            _fill(ready / FOLDER_NAME, bundle, libraries)
+            (ready / _DIGEST).write_text(tree_sha256(ready / FOLDER_NAME), encoding="utf-8")
+            close_to_others(ready)
+            if kept.exists():
+                kept.rename(Path(scratch) / "replaced")
+            rename_unless_there(ready, kept)
     return bundle
+
+
+def _is_as_it_was_put(kept: Path) -> bool:
+    """Whether a bundle is there, and each of its files is the one that was put there."""
+    if not (kept / _DIGEST).is_file():
+        return False
+    check_private(cache_dir(), *kept.rglob("*"))
+    return (kept / _DIGEST).read_bytes() == tree_sha256(kept / FOLDER_NAME).encode()
+
+
+def _find_libraries(sdk: Sdk, compiler: Compiler, loader: str) -> dict[str, Path]:
+    """The libraries of a bundle by the names they have in it, where they are on this machine."""
+    names = (*_C_LIBRARIES, loader)
+    return {path.name: path for path in sdk.libraries} | {n: _find_system_library(compiler, n) for n in names}
 
 
 def pack(bundle: Bundle, archive: Path) -> None:
@@ -94,14 +118,12 @@ def _write_archive(folder: Path, file: BinaryIO) -> None:
             tar.add(path, f"{FOLDER_NAME}/{path.relative_to(folder)}", recursive=False, filter=_anonymous)
 
 
-def _fill(folder: Path, bundle: Bundle, sdk: Sdk, compiler: Compiler) -> None:
+def _fill(folder: Path, bundle: Bundle, libraries: dict[str, Path]) -> None:
     (folder / "bin").mkdir(parents=True)
     (folder / "lib").mkdir()
     shutil.copy(bundle.runner.path, folder / "bin" / BINARY)
-    for library in sdk.libraries:
-        shutil.copy(library, folder / "lib" / library.name)
-    for name in (*_C_LIBRARIES, bundle.loader):
-        shutil.copy(_find_system_library(compiler, name), folder / "lib" / name)
+    for name, library in libraries.items():
+        shutil.copy(library, folder / "lib" / name)
     (folder / "lib" / bundle.loader).chmod(0o755)
     launcher = folder / _LAUNCHER
     launcher.write_text(_LAUNCHER_TEXT.replace("@LOADER@", bundle.loader).replace("@BINARY@", BINARY), encoding="utf-8")

@@ -17,6 +17,7 @@ from etprof.runner.build import (
     make_cache_folder,
     rename_unless_there,
 )
+from etprof.runner.private_folders import check_private, close_to_others
 from etprof.runner.sdk import Sdk, installed_sdk, read_sdk
 from etprof.runner.toolchain import Compiler, describe_compiler, read_toolchain_file, require_compiler
 
@@ -86,12 +87,15 @@ def _fetch_sdk(target: Target, version: str, progress: Progress) -> Sdk:
             hint="Name your own build: etprof runner build --executorch-prefix DIR",
         )
     folder = cache_dir() / "sdks" / f"{target.name}-{version}"
-    if not folder.exists():
+    make_cache_folder(folder.parent)
+    if folder.exists():
+        check_private(cache_dir(), folder)
+    else:
         progress(f"downloading the executorch {version} wheel for {target.name}")
-        make_cache_folder(folder.parent)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="fetching-") as scratch:
             unpacked = Path(scratch) / "unpacked"
             _unpack(_download_wheel(version, Path(scratch)), unpacked)
+            close_to_others(unpacked)
             rename_unless_there(unpacked, folder)
     return read_sdk(folder / "executorch")
 

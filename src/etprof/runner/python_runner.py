@@ -74,7 +74,12 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--result_path", type=Path, help="where the result (JSON) goes")
     parser.add_argument("--outputs_path", type=Path, help="folder for the raw bytes of each output")
     parser.add_argument("--hide_isa", default="", help="feature groups XNNPACK must not see, comma-separated")
+    parser.add_argument("--peaks", type=_refuse_peaks, help="not here: it needs the native runner")
     return parser.parse_args(argv)
+
+
+def _refuse_peaks(_passes: str) -> None:
+    raise argparse.ArgumentTypeError("the Python runner cannot measure what a CPU can do")
 
 
 def _run_block(options: argparse.Namespace, result: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
@@ -10,10 +11,11 @@ from typing import Any
 
 from etprof.core.errors import StoreError
 from etprof.core.regular_files import read_regular
-from etprof.store.paths import make_folder, reason_of
+from etprof.store.paths import make_folder, open_folder, reason_of, sync_folder, sync_handle
 
 # A thousand blocks of a thousand iterations take a tenth of it.
 MOST_JSON_BYTES = 1 << 28
+_UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.part")
 
 
 def write_json(path: Path, value: Any, *, durable: bool = False) -> None:
@@ -32,26 +34,45 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
     What is `durable` is still there after a loss of power.
     """
     make_folder(path.parent)
-    # A name that nobody can have prepared.
-    temporary = path.parent / f".{secrets.token_hex(8)}.part"
     try:
         if _is_device(path):
             path.write_bytes(content)
             return
-        with temporary.open("xb") as file:
+        # What is checked is what is written to, whatever takes the folder's place meanwhile.
+        with open_folder(path.parent) as folder:
+            _write_in(folder, path.name, content, durable=durable)
+            if durable:
+                sync_handle(folder)
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            f"{path} cannot be written: {reason_of(error)}.", hint="Check free space and permissions."
+        ) from error
+
+
+def _write_in(folder: int, name: str, content: bytes, *, durable: bool) -> None:
+    temporary = unfinished_name(Path(name)).name
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=folder)
+        with os.fdopen(handle, "wb") as file:
             file.write(content)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        temporary.replace(path)
-        if durable:
-            sync_folder(path.parent)
-    except (OSError, ValueError) as error:
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except (OSError, ValueError):
         with suppress(OSError, ValueError):
-            temporary.unlink(missing_ok=True)
-        raise StoreError(
-            f"{path} cannot be written: {reason_of(error)}.", hint="Check free space and permissions."
-        ) from error
+            os.unlink(temporary, dir_fd=folder)
+        raise
+
+
+def unfinished_name(path: Path) -> Path:
+    """A name beside a path that nobody can have prepared."""
+    return path.with_name(f".{secrets.token_hex(8)}.part")
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether it is a file that `write_bytes` had not given its name yet when its process was ended."""
+    return _UNFINISHED.fullmatch(path.name) is not None
 
 
 def _is_device(path: Path) -> bool:
@@ -59,26 +80,22 @@ def _is_device(path: Path) -> bool:
     return path.absolute().parts[1:2] in (("dev",), ("proc",)) and path.exists() and not path.is_file()
 
 
-def make_durable(paths: Iterable[Path]) -> None:
-    """Those of the files that exist survive a loss of power, with their names."""
-    files = [path for path in paths if path.is_file()]
+def make_durable(folder: Path, names: Iterable[Path]) -> None:
+    """Those of the files in a folder that exist survive a loss of power, with the names that lead to them."""
+    files = [name for name in names if (folder / name).is_file()]
     try:
-        for path in files:
-            _sync(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        for folder in {path.parent for path in files}:
-            sync_folder(folder)
+        for name in files:
+            _sync_file(folder / name)
+        for parent in sorted({parent for name in files for parent in name.parents}):
+            sync_folder(folder / parent)
     except OSError as error:
         raise StoreError(
             f"The files of a block cannot be saved: {reason_of(error)}.", hint="Check free space and permissions."
         ) from error
 
 
-def sync_folder(folder: Path) -> None:
-    _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
-
-
-def _sync(path: Path, flags: int) -> None:
-    handle = os.open(path, flags)
+def _sync_file(path: Path) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         os.fsync(handle)
     finally:

@@ -20,7 +20,7 @@ def keep_block(result: BlockResult, session: Session) -> tuple[BlockResult, Sess
     outputs = (Path(output.file) for output in result.outputs if output.file)
     try:
         # What a saved session names is there, whatever happens next.
-        make_durable(folder / path for path in (files.result, files.etdump, files.samples, files.log, *outputs))
+        make_durable(folder, (files.result, files.etdump, files.samples, files.log, *outputs))
         save_session(folder, saved)
     except StoreError as error:
         for path in (files.result, files.etdump, files.samples):

@@ -14,6 +14,7 @@ from etprof.store.json_file import write_text
 
 # New columns are added behind these, and none is ever taken away.
 COLUMNS = ("level", *KernelRecord._fields)
+_LATER_COLUMNS = ("model_id",)
 
 
 def save_kernels(path: Path, evidences: Iterable[KernelEvidence]) -> None:
@@ -22,7 +23,7 @@ def save_kernels(path: Path, evidences: Iterable[KernelEvidence]) -> None:
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
+    writer = csv.DictWriter(text, (*COLUMNS, *_LATER_COLUMNS), restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows({name: guard_cell(cell) for name, cell in row.items()} for row in rows)
     write_text(path, text.getvalue())

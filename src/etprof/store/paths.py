@@ -1,10 +1,17 @@
 """Paths as users give them: what the system cannot look up or make is refused with a sentence."""
 
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from etprof.core.confinement import check_handle
 from etprof.core.errors import StoreError, UsageError
 
 _SHOWN = 120
+# What a file system answers that cannot do it, such as some that lie on another machine.
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
 _LINK_HINT = "A run's folder holds its own files: remove the link."
 
 
@@ -29,16 +36,44 @@ def require_file(path: Path, what: str, *, hint: str) -> Path:
     return path
 
 
-def make_folder(folder: Path) -> None:
-    """Makes a folder and those above it, where they are not there yet."""
+def make_folder(folder: Path, *, durable: bool = False) -> None:
+    """Makes a folder and those above it, where they are not there yet; what is `durable` survives a loss of power."""
     try:
+        missing = [each for each in (folder, *folder.parents) if not each.exists()] if durable else []
         folder.mkdir(parents=True, exist_ok=True)
+        for each in missing:
+            sync_folder(each.parent)
     except (OSError, ValueError) as error:
         in_the_way = [each for each in (folder, *folder.parents) if _is_file(each)]
         reason = f"{in_the_way[0]} is a file" if in_the_way else reason_of(error)
         raise StoreError(
             f"{_shorten(folder)} cannot be written: {reason}.", hint="Choose a folder that can be written to."
         ) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Puts the names in a folder on the disk."""
+    with open_folder(folder) as handle:
+        sync_handle(handle)
+
+
+def sync_handle(handle: int) -> None:
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+
+
+@contextmanager
+def open_folder(folder: Path) -> Iterator[int]:
+    """A folder by its handle, which stays the same folder whatever takes its place."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        check_handle(handle, folder)
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def check_inside(path: Path, folder: Path) -> None:

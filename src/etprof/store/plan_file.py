@@ -35,6 +35,8 @@ _PROBLEMS = {
     "bool_type": "it must be true or false",
     "list_type": "it must be a list",
 }
+# A runner_path that stands for etprof's own runner.
+_OWN_RUNNER = (None, "", "auto")
 # For the editor, and for a reader.
 _NOT_OURS = ("$schema", "$comment")
 _PLACEHOLDER = re.compile(r"<[^>]*>|\bpath/to/|\bYOUR_", re.IGNORECASE)
@@ -83,7 +85,9 @@ class _ExperimentPart(_FilePart):
         default=10, ge=1, le=MOST_COUNT, description="iterations with ETDump in each block, after the timed ones"
     )
     warmup: _WarmupPart = Field(default=_WarmupPart(), description="a number, or {min, max}")
-    runner_path: str | None = Field(default=None, description="another runner, such as a stock executor_runner")
+    runner_path: str | None = Field(
+        default=None, description="another runner, such as a stock executor_runner; auto: etprof's own"
+    )
     cpu_affinity: list[int] | Literal["little", "big", "prime"] = Field(
         default=[], description="cores the runner may use: numbers, a range (4-7), a mask (0xf0), or little, big, prime"
     )
@@ -155,6 +159,7 @@ class _PairPart(_FilePart):
 
 class _AnalysisPart(_FilePart):
     compare_pairs: list[_PairPart] = Field(default=[], description="who is compared with whom")
+    advice_off: list[str] = Field(default=[], description="rules of advice that are not applied, by id")
 
 
 class PlanFile(_FilePart):
@@ -188,7 +193,10 @@ def save_plan(path: Path, plan: Plan) -> None:
         "output_root": str(plan.output_root),
         "experiments": [_changed_keys(experiment) for experiment in plan.experiments],
         "schedule": _changed_keys(plan.schedule),
-        "analysis": {"compare_pairs": [_changed_keys(pair) for pair in plan.pairs]},
+        "analysis": {
+            "compare_pairs": [_changed_keys(pair) for pair in plan.pairs],
+            **({"advice_off": list(plan.advice_off)} if plan.advice_off else {}),
+        },
         "inputs": [str(each) for each in plan.inputs],
         "input_shapes": [list(shape) for shape in plan.input_shapes],
         "method": plan.method,
@@ -236,6 +244,7 @@ def build_plan(value: Any, source: str) -> Plan:
         inputs=tuple(Path(p) for p in file.inputs),
         method=file.method,
         input_shapes=tuple(tuple(shape) for shape in file.input_shapes),
+        advice_off=tuple(file.analysis.advice_off),
     )
 
 
@@ -282,7 +291,7 @@ def _experiment(part: _ExperimentPart) -> Experiment:
         runs=part.runs,
         traced_runs=part.traced_runs,
         warmup=Warmup(part.warmup.min, part.warmup.max),
-        runner_path=Path(part.runner_path) if part.runner_path else None,
+        runner_path=Path(part.runner_path) if part.runner_path not in _OWN_RUNNER else None,
         cpu_affinity=() if isinstance(part.cpu_affinity, str) else tuple(part.cpu_affinity),
         cpu_cluster=part.cpu_affinity if isinstance(part.cpu_affinity, str) else "",
         extra_args=tuple(part.extra_args),

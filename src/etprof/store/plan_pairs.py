@@ -1,25 +1,53 @@
 """Who is compared with whom: the pairs a plan names, once each can be compared, or those that follow by themselves."""
 
+import re
+from collections.abc import Sequence
+
 from etprof.core.errors import PlanError, nearest_names_hint
-from etprof.core.plan import Experiment, Pair, list_compared
+from etprof.core.plan import MODES, Experiment, Pair, list_compared
+
+_OFF = re.compile(r"(^|[-_])off([-_]|$)", re.IGNORECASE)
 
 
 def settle_pairs(asked: tuple[Pair, ...], experiments: tuple[Experiment, ...], source: str) -> tuple[Pair, ...]:
-    """The pairs asked for; with none, each experiment that hides features against the one that hides nothing.
-
-    Two experiments that hide the same, each at one thread count of its own, are a pair too: more against fewer threads.
-    """
+    """The pairs asked for; with none, those that follow by themselves among the experiments of each mode."""
     if asked:
         for index, pair in enumerate(asked):
             _refuse_incomparable(pair, experiments, f"{source}: analysis.compare_pairs[{index}]")
         return asked
+    return tuple(pair for mode in MODES for pair in _find_pairs([e for e in experiments if e.mode == mode]))
+
+
+def _find_pairs(experiments: Sequence[Experiment]) -> tuple[Pair, ...]:
+    """Each experiment that hides features, or whose runner was built without some, against the one that does not.
+
+    Two experiments that hide the same are a pair where each has a runner of its own, or one thread count of its own:
+    more against fewer threads.
+    """
     if len(experiments) == 2 and experiments[0].hide_isa == experiments[1].hide_isa:
+        if experiments[0].runner_path != experiments[1].runner_path:
+            return _keep_comparable(*sorted(experiments, key=lambda e: not _is_called_off(e)))
         fewer, more = sorted(experiments, key=lambda e: e.threads)
         differ = len(fewer.threads) == len(more.threads) == 1 and fewer.threads != more.threads
         return (Pair(fewer.name, more.name),) if differ else ()
-    shown = [e.name for e in experiments if not e.hide_isa]
-    hiding = [e.name for e in experiments if e.hide_isa]
-    return tuple(Pair(name, shown[0]) for name in hiding) if len(shown) == 1 else ()
+    shown = [e for e in experiments if not e.hide_isa and not _is_called_off(e)]
+    hiding = [e for e in experiments if e not in shown]
+    return tuple(Pair(e.name, shown[0].name) for e in hiding) if len(shown) == 1 else ()
+
+
+def _keep_comparable(baseline: Experiment, candidate: Experiment) -> tuple[Pair, ...]:
+    pair = Pair(baseline.name, candidate.name)
+    return (pair,) if list_compared(pair, baseline, candidate) else ()
+
+
+def _is_called_off(experiment: Experiment) -> bool:
+    """Whether its runner lies where `etprof runner build` and ExecuTorch's presets put one without an extension.
+
+    A stock runner does not tell what it was built without, so the name of its folder decides which of two runners is
+    the baseline; where none is called so, it is that of the first experiment.
+    """
+    path = experiment.runner_path
+    return path is not None and _OFF.search(path.parent.name) is not None
 
 
 def _refuse_incomparable(pair: Pair, experiments: tuple[Experiment, ...], where: str) -> None:

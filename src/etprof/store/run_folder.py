@@ -1,36 +1,90 @@
-"""The folder a run is written to: a new run never mixes with an older one."""
+"""The folder a run is written to: earlier runs in it are kept, and nothing of them is overwritten."""
 
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from etprof.core.errors import StoreError, UsageError
+from etprof.core.layout import EARLIER_RUNS, RUN_LOCK, list_stamps
 from etprof.core.run import Session
+from etprof.store.earlier_runs import finish_moves, keep_earlier
+from etprof.store.json_file import is_unfinished
 from etprof.store.paths import check_path, make_folder, reason_of
+from etprof.store.run_lock import hold_run_folder
 from etprof.store.session_file import has_session, load_session
 
 
-def prepare_run_folder(folder: Path, *, force: bool) -> None:
-    """Makes the folder ready for a new run; with `force`, an older run moves aside to a name with a time stamp.
+@contextmanager
+def new_run_folder(folder: Path, experiments: Collection[str], *, force: bool) -> Iterator[None]:
+    """The folder of a new run of these experiments, which nobody else writes to meanwhile; earlier runs are kept."""
+    prepare_run_folder(folder, force=force)
+    with hold_run_folder(folder):
+        finish_moves(folder)
+        _refuse_what_cannot_be_kept(folder)
+        keep_earlier(folder, experiments)
+        yield
 
-    So does one in which no block succeeded: it holds nothing that a new try could destroy.
+
+def prepare_run_folder(folder: Path, *, force: bool) -> None:
+    """Makes the folder; with `force`, all that it holds moves aside to a name with a time stamp.
+
+    So does a run in which no block succeeded, where it is the only one: it holds nothing that a new try could destroy.
     """
     if has_session(check_path(folder)):
-        if not force and _holds_results(folder):
-            raise UsageError(
-                f"{folder} already holds a run.",
-                hint="Add --force to move it aside, --resume to finish it, or --output-root to name another folder.",
-            )
-        _move_aside(folder)
-    make_folder(folder)
+        with hold_run_folder(folder):
+            if force or _holds_nothing(folder):
+                _move_aside(folder)
+    make_folder(folder, durable=True)
 
 
-def _holds_results(folder: Path) -> bool:
-    """Also where that cannot be told: what is not understood is not touched."""
-    try:
-        return any(result.is_ok for result in load_session(folder).results)
-    except StoreError:
+def has_begun(folder: Path) -> bool:
+    """Whether there is anything to resume: not in a folder whose run was cut off before its first file was in place.
+
+    That the runs before it are in theirs is seen to.
+    """
+    if not folder.is_dir():
         return True
+    with hold_run_folder(folder):
+        finish_moves(folder)
+    has_earlier = list_stamps(folder) or (folder / EARLIER_RUNS).exists()
+    return has_session(folder) or (
+        not has_earlier and any(path.name != RUN_LOCK and not is_unfinished(path) for path in folder.glob("*"))
+    )
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Removes files that a process was writing when it was ended."""
+    inside = (*folder.glob(".*"), *(path for path in folder.glob("*/.*") if not path.parent.is_symlink()))
+    for path in filter(is_unfinished, inside):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _refuse_what_cannot_be_kept(folder: Path) -> None:
+    """What is not understood is not touched, and a run that was interrupted is to be finished first."""
+    if not has_session(folder):
+        return
+    hint = "Add --force to move it aside, --resume to finish it, or --output-root to name another folder."
+    try:
+        session = load_session(folder)
+    except StoreError as error:
+        raise UsageError(f"{folder} already holds a run, which cannot be read: {error.message}", hint=hint) from error
+    if not session.stop_reason and any(result.is_ok for result in session.results):
+        raise UsageError(f"{folder} already holds a run, which was interrupted.", hint=hint)
+
+
+def _holds_nothing(folder: Path) -> bool:
+    if list_stamps(folder) or (folder / EARLIER_RUNS).exists():
+        return False
+    try:
+        return not any(result.is_ok for result in load_session(folder).results)
+    except StoreError:
+        return False
 
 
 def _move_aside(folder: Path) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etprof.core.errors import StoreError
-from etprof.core.layout import MANIFEST, METRICS
+from etprof.core.layout import MANIFEST, METRICS, session_names
 from etprof.core.run import Session
-from etprof.store.json_file import read_json, sync_folder, write_json
+from etprof.store.json_file import read_json, write_json
 from etprof.store.older_session import is_older_manifest, load_older_session
 from etprof.store.session_rules import check_session
 from etprof.store.upgrades import SCHEMA_VERSION, upgrade
@@ -37,11 +37,8 @@ def save_session(folder: Path, session: Session) -> None:
     manifest, results = _dump(folder, session)
     contents = {METRICS: {"schema_version": SCHEMA_VERSION, "results": results}, MANIFEST: manifest}
     # A manifest alone is a run that has just begun; metrics alone would be nothing.
-    is_new = not has_session(folder)
-    for name in reversed(contents) if is_new else contents:
+    for name in contents if has_session(folder) else reversed(contents):
         write_json(folder / name, contents[name], durable=True)
-    if is_new:
-        sync_folder(folder.resolve().parent)
 
 
 def save_reports(folder: Path, session: Session, reports: tuple[str, ...]) -> Session:
@@ -49,8 +46,13 @@ def save_reports(folder: Path, session: Session, reports: tuple[str, ...]) -> Se
     if reports == session.reports or session.is_older:
         return session
     noted = replace(session, reports=reports)
-    write_json(folder / MANIFEST, _dump(folder, noted)[0], durable=True)
+    save_manifest(folder, noted)
     return noted
+
+
+def save_manifest(folder: Path, session: Session) -> None:
+    """Writes what was run and where; the results beside it stay as they are."""
+    write_json(folder / MANIFEST, _dump(folder, session)[0], durable=True)
 
 
 def _dump(folder: Path, session: Session) -> tuple[dict[str, Any], Any]:
@@ -66,17 +68,21 @@ def has_session(folder: Path) -> bool:
     return (folder / MANIFEST).exists() or (folder / METRICS).exists()
 
 
-def load_session(folder: Path) -> Session:
-    """Reads a session back; its paths lead from the current directory again, wherever the folder was moved to."""
+def load_session(folder: Path, stamp: str = "") -> Session:
+    """Reads a session back; its paths lead from the current directory again, wherever the folder was moved to.
+
+    Without a `stamp` it is the newest of the folder.
+    """
     from pydantic import ValidationError
 
-    if not has_session(folder) and any(folder.glob("*/*.etdump")):
+    if not stamp and not has_session(folder) and any(folder.glob("*/*.etdump")):
         return load_older_session(folder, {})
-    manifest = read_json(folder / MANIFEST, hint=_find_runs(folder) or _HINT)
+    manifest_path, metrics_path = (folder / name for name in session_names(stamp))
+    manifest = read_json(manifest_path, hint=_find_runs(folder) or _HINT)
     if is_older_manifest(manifest):
         return load_older_session(folder, manifest)
-    metrics = _read_metrics(folder, manifest)
-    versions = _version_of(manifest, folder / MANIFEST), _version_of(metrics, folder / METRICS)
+    metrics = _read_metrics(metrics_path, manifest)
+    versions = _version_of(manifest, manifest_path), _version_of(metrics, metrics_path)
     try:
         upgrade(manifest, metrics, versions)
     except (LookupError, TypeError) as error:
@@ -91,12 +97,12 @@ def load_session(folder: Path) -> Session:
     return _with_plan_paths(session, lambda path: Path(os.path.normpath(folder / path)))
 
 
-def _read_metrics(folder: Path, manifest: Any) -> Any:
+def _read_metrics(path: Path, manifest: Any) -> Any:
     """The results; none where a run ended between its first two files."""
     has_begun = isinstance(manifest, dict) and manifest.get("stop_reason") == ""
-    if has_begun and not os.path.lexists(folder / METRICS):
+    if has_begun and not os.path.lexists(path):
         return {"schema_version": manifest.get("schema_version"), "results": []}
-    return read_json(folder / METRICS, hint=_HINT)
+    return read_json(path, hint=_HINT)
 
 
 def _find_runs(folder: Path) -> str:
@@ -123,6 +129,7 @@ def _with_plan_paths(session: Session, change: Callable[[Path], Path]) -> Sessio
     experiments = tuple(replace(e, runner_path=change(e.runner_path)) if e.runner_path else e for e in plan.experiments)
     return replace(
         session,
+        plan_path=change(session.plan_path) if session.plan_path else None,
         plan=replace(
             plan,
             model=change(plan.model),

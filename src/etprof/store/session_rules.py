@@ -101,6 +101,8 @@ def _experiment_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def _session_problems(session: Session) -> Iterator[str]:
+    if session.plan_path and not is_path(str(session.plan_path)):
+        yield "its plan lies where no file can lie"
     known = set(session.plan.variants)
     for result in session.results:
         if result.variant not in known:

@@ -169,6 +169,31 @@ def _format(value: object) -> object:
     return f"{value:.9g}" if isinstance(value, float) else "" if value is None else guard_cell(value)
 
 
+# Columns whose cells are text or true and false; all others are numbers.
+_TEXT_COLUMNS = frozenset({
+    "model_id", "name", "type", "delegate_backend", "block", "category", "subcategory", "identity", "metadata",
+    "data_type", "module_path", "edge_nodes", "output_shape", "kind", "input_shape", "weight_shape",
+})  # fmt: skip
+_TRUTH = {"true": True, "false": False}
+
+
+def save_as_json(path: Path) -> Path:
+    """A timeline or a table of operators again, as a JSON list with an object for each row; null is an empty field."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [{name: _as_value(name, cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+    target = path.with_suffix(".json")
+    write_json(target, rows)
+    return target
+
+
+def _as_value(column: str, cell: str) -> object:
+    if not cell:
+        return None
+    if column in _TEXT_COLUMNS:
+        return unguard_cell(cell)
+    return _TRUTH[cell] if cell in _TRUTH else float(cell) if "." in cell or "e" in cell else int(cell)
+
+
 def save_ops_json(path: Path, content: Mapping[str, object]) -> None:
     write_json(path, {"schema_version": OPS_JSON_VERSION, **content})
 

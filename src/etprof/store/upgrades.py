@@ -14,7 +14,8 @@ from typing import Any
 #    counts, a plan `method` and `input_shapes`, a session `state`, a result `cpu_time`; `frequencies_khz` has the
 #    number of each core; blocks with the same outputs share their files; a device has `sme_units` and
 #    `performance_cores`.
-SCHEMA_VERSION = 3
+# 4: a plan has `advice_off`, a result `has_debug_log`, a session `plan_path`.
+SCHEMA_VERSION = 4
 
 _REPORTS_OF_1 = ("report.md", "report.html", "analysis_summary.json", "report.csv", "trace.json")
 
@@ -46,9 +47,19 @@ def upgrade_to_3(manifest: dict[str, Any] | None, metrics: dict[str, Any] | None
                 result[state]["frequencies_khz"] = {}
 
 
+def upgrade_to_4(manifest: dict[str, Any] | None, metrics: dict[str, Any] | None) -> None:
+    if manifest is not None:
+        manifest["plan"]["advice_off"] = []
+        manifest["plan_path"] = None
+    if metrics is not None:
+        for result in metrics["results"]:
+            result["has_debug_log"] = False
+
+
 UPGRADES: dict[int, Callable[[dict[str, Any] | None, dict[str, Any] | None], None]] = {
     2: upgrade_to_2,
     3: upgrade_to_3,
+    4: upgrade_to_4,
 }
 
 

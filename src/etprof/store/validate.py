@@ -1,26 +1,40 @@
 """Whether a run's folder holds what its manifest says: every file there, readable, and the bytes that were measured."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from etprof.core.digest import file_sha256
 from etprof.core.errors import EtprofError, StoreError
 from etprof.core.layout import BLOCK_SUFFIXES, block_files
 from etprof.core.run import BlockResult, Session
+from etprof.store.earlier_runs import StoredSession, list_earlier, list_joined
 from etprof.store.json_file import read_json
 from etprof.store.session_file import load_session
 
 
 def find_problems(folder: Path, open_trace: Callable[[Path], object] | None = None) -> list[str]:
-    """One sentence for each problem; none for a good run. `open_trace` also opens every trace."""
+    """One sentence for each problem; none for a good run. `open_trace` also opens every trace.
+
+    Of a folder that holds several runs, those of earlier ones say which.
+    """
     try:
-        session = load_session(folder)
+        stored = [*list_joined(folder), StoredSession(folder, load_session(folder))]
+        earlier = list_earlier(folder)
     except StoreError as error:
         return [error.message]
-    problems = list(_session_problems(folder, session))
+    problems = [problem for each in stored for problem in _problems_of(each.folder, each.session, open_trace)]
+    problems += _strays(folder, [each.session for each in stored])
+    for run in earlier:
+        place = run.folder.relative_to(folder)
+        problems += [f"{place}: {problem}" for problem in find_problems(run.folder, open_trace)]
+    return problems
+
+
+def _problems_of(folder: Path, session: Session, open_trace: Callable[[Path], object] | None) -> Iterator[str]:
+    yield from _session_problems(folder, session)
     for result in session.results:
-        problems += _block_problems(folder, result, open_trace)
-    return [*problems, *_output_problems(folder, session), *_strays(folder, session)]
+        yield from _block_problems(folder, result, open_trace)
+    yield from _output_problems(folder, session)
 
 
 def _session_problems(folder: Path, session: Session) -> Iterator[str]:
@@ -91,12 +105,12 @@ def _json_problem(path: Path) -> Iterator[str]:
         yield error.message
 
 
-def _strays(folder: Path, session: Session) -> Iterator[str]:
+def _strays(folder: Path, sessions: Sequence[Session]) -> Iterator[str]:
     """Files that look like a block's but belong to none: left by something else, they could be taken for results."""
-    if session.is_older:
+    if any(session.is_older for session in sessions):
         return
     known = set()
-    for result in session.results:
+    for result in (result for session in sessions for result in session.results):
         files = block_files(result.variant, result.index)
         known |= {files.result, files.etdump, files.log, files.samples}
     for path in sorted(folder.glob("*/*")):

@@ -72,8 +72,12 @@ class _Reader:
 def read_etdump(path: Path) -> Trace:
     if not path.is_file():
         raise TraceError(f"There is no trace at {path}.", hint="Name a .etdump file of a run.")
+    try:
+        parts = _read_parts(path)
+    except OSError as error:
+        raise TraceError(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
     # The file's bytes are let go before anything is concluded from the columns, for both need memory.
-    return build_trace(_read_parts(path))
+    return build_trace(parts)
 
 
 def _read_parts(path: Path) -> TraceParts:

@@ -32,22 +32,24 @@ class Tables:
 
 
 class Buffer:
-    """A FlatBuffer in memory: a whole file, or its first `size` bytes where other data follows.
+    """A FlatBuffer in memory: a whole file, or `size` bytes from `start` where it is a part of one.
 
-    `file` is the file where it is open already. Positions count from its start; one outside of the FlatBuffer is an
-    error.
+    `file` is the file where it is open already. Positions count from the start of the FlatBuffer; one outside of it is
+    an error.
     """
 
-    def __init__(self, path: Path, size: int | None = None, file: BufferedReader | None = None) -> None:
+    def __init__(
+        self, path: Path, size: int | None = None, file: BufferedReader | None = None, *, start: int = 0
+    ) -> None:
         self.path = path
-        whole = path.stat().st_size
+        whole = path.stat().st_size - start
         self.size = whole if size is None else size
         self.require(self.size <= whole, "it is cut off")
         self.require(self.size <= _MOST_BYTES, f"it has more than {_MOST_BYTES} bytes")
         # Rounded up to whole words, with a zero word behind, so that the words of a string at the very end exist.
         self.bytes = np.zeros((self.size + 11) // 8 * 8, np.uint8)
         with nullcontext(file) if file else open_regular(path) as source:
-            source.seek(0)
+            source.seek(start)
             held = source.readinto(self.bytes[: self.size].data)
         self.require(held == self.size, "it became shorter while it was read")
         self._u16 = self.bytes.view("<u2")
@@ -130,6 +132,20 @@ class Buffer:
     def int32(self, at: Positions, default: int) -> NDArray[np.int32]:
         return np.where(at > 0, self._i32[at >> 2], np.int32(default))
 
+    def uint8(self, at: Positions) -> Positions:
+        values: Positions = np.where(at > 0, self.bytes[at], 0).astype(np.int64)
+        return values
+
+    def uint16(self, at: Positions) -> Positions:
+        return np.where(at > 0, self._u16_at(at), 0)
+
+    def uint32(self, at: Positions) -> Positions:
+        values: Positions = np.where(at > 0, self.words[at >> 2], 0).astype(np.int64)
+        return values
+
+    def float32(self, at: Positions) -> NDArray[np.float32]:
+        return np.where(at > 0, self.words.view("<f4")[at >> 2], np.float32(0))
+
     def uint64(self, at: Positions) -> NDArray[np.uint64]:
         word = at >> 2
         value = self.words[word].astype(np.uint64) | (self.words[word + 1].astype(np.uint64) << np.uint64(32))
@@ -141,3 +157,30 @@ class Buffer:
         if len(at):
             self.require((at + 4 + length * item_width).max() <= self.size, "a list ends beyond its end")
         return at + 4, length
+
+    def tables_in(self, table: Tables, field: int) -> Tables:
+        """The tables of a list; none where the field is left out."""
+        at = self.field(table, field, 4)
+        if not at[0]:
+            return self.tables(np.zeros(0, np.int64))
+        first, length = self.vectors(self.follow(at), 4)
+        return self.tables(self.follow(first[0] + 4 * np.arange(length[0])))
+
+    def lists_in(self, tables: Tables, field: int) -> list[tuple[int, ...]]:
+        """The list of 32-bit numbers in a field of each table; empty where it is left out."""
+        at = self.field(tables, field, 4)
+        lists: list[tuple[int, ...]] = [()] * len(tables)
+        which = np.flatnonzero(at > 0)
+        first, length = self.vectors(self.follow(at[which]), 4)
+        # Writers share no lists: tables that all lead to one long list are an attack on the memory.
+        self.require(int(length.sum()) * 4 <= self.size, "its lists are longer than the file")
+        for table, start, count in zip(which.tolist(), first.tolist(), length.tolist(), strict=True):
+            lists[table] = tuple(self.words[(start >> 2) : (start >> 2) + count].tolist())
+        return lists
+
+    def text_in(self, table: Tables, field: int) -> str:
+        at = self.field(table, field, 4)
+        if not at[0]:
+            return ""
+        first, length = self.vectors(self.follow(at), 1)
+        return self.bytes[first[0] : first[0] + length[0]].tobytes().decode("utf-8", errors="replace")

@@ -2,10 +2,13 @@
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from etprof.core.errors import TraceError
 from etprof.core.program import SCALAR_TYPES, Program, ProgramMethod, ProgramTensor
@@ -20,92 +23,137 @@ _HINT = "Export the model again: the file is damaged, or was made for another ve
 # Field indices in program.fbs.
 _PROGRAM_PLANS, _PROGRAM_SEGMENTS = 1, 4
 _SEGMENT_OFFSET, _SEGMENT_SIZE = 0, 1
-_PLAN_NAME, _PLAN_VALUES, _PLAN_INPUTS, _PLAN_OUTPUTS = 0, 2, 3, 4
+PLAN_NAME, _PLAN_VALUES, _PLAN_INPUTS, _PLAN_OUTPUTS = 0, 2, 3, 4
 _VALUE_TYPE, _VALUE = 0, 1
 _TENSOR_TYPE, _TENSOR_SIZES, _TENSOR_DATA, _TENSOR_ALLOCATION, _TENSOR_DYNAMISM, _TENSOR_EXTRA = 0, 2, 5, 6, 8, 9
 _EXTRA_NAME = 1
 # The members of the union KernelTypes.
-_KINDS = ("none", "none", "int", "bool", "float", "tensor", "string", "list", "list", "list", "list", "list")
-_TENSOR = _KINDS.index("tensor")
+KINDS = ("none", "none", "int", "bool", "float", "tensor", "string", "list", "list", "list", "list", "list")
+_TENSOR = KINDS.index("tensor")
 
 
-class _ProgramBuffer(Buffer):
+class ProgramBuffer(Buffer):
+    """A FlatBuffer in a program: the program's own, or that of a delegate."""
+
     def damaged(self, what: str) -> TraceError:
         return TraceError(f"{self.path} cannot be loaded: {what}.", hint=_HINT)
 
 
-def read_program(path: Path) -> Program:
-    """What the program says of itself; a file that is not one, is cut off or leads nowhere is refused."""
+@dataclass(frozen=True)
+class OpenProgram:
+    """A program whose file is open: its root table, where each segment starts and how long it is, and its methods."""
+
+    file: BufferedReader
+    buffer: ProgramBuffer
+    root: Tables
+    segments: tuple[tuple[int, int], ...]
+    plans: tuple[Tables, ...]
+
+
+@contextmanager
+def open_program(path: Path) -> Iterator[OpenProgram]:
+    """A file that is not a program, is cut off or leads nowhere is refused."""
     try:
         with open_regular(path) as file:
-            methods = _read_methods(path, file)
-            file.seek(0)
-            return Program(methods, hashlib.file_digest(file, "sha256").hexdigest())
+            yield _open(path, file)
     except OSError as error:
         raise TraceError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _read_methods(path: Path, file: BufferedReader) -> tuple[ProgramMethod, ...]:
+def read_program(path: Path) -> Program:
+    """What the program says of itself."""
+    with open_program(path) as program:
+        methods = tuple(_read_method(program.buffer, plan) for plan in program.plans)
+        program.file.seek(0)
+        return Program(methods, hashlib.file_digest(program.file, "sha256").hexdigest())
+
+
+def _open(path: Path, file: BufferedReader) -> OpenProgram:
     head = file.read(_HEADER_BYTES)
     if len(head) < _HEADER_BYTES or head[4:8] != IDENTIFIER:
         raise TraceError(f"{path} cannot be loaded: it is not an ExecuTorch program.", hint=_HINT)
     has_segments = head[8:12] == _EXTENDED_HEADER
     end, base = (int.from_bytes(head[at : at + 8], "little") for at in (16, 24)) if has_segments else (None, 0)
-    buffer = _ProgramBuffer(path, end, file)
-    program = buffer.tables(buffer.follow(np.zeros(1, np.int64)))
-    _check_segments(buffer, program, base, path.stat().st_size)
-    plans = _tables_in(buffer, program, _PROGRAM_PLANS)
+    buffer = ProgramBuffer(path, end, file)
+    root = buffer.tables(buffer.follow(np.zeros(1, np.int64)))
+    segments = _find_segments(buffer, root, base, path.stat().st_size)
+    plans = buffer.tables_in(root, _PROGRAM_PLANS)
     buffer.require(len(plans) > 0, "it has no method")
-    return tuple(_read_method(buffer, buffer.tables(at)) for at in plans.at.reshape(-1, 1))
+    return OpenProgram(file, buffer, root, segments, tuple(buffer.tables(at) for at in plans.at.reshape(-1, 1)))
 
 
-def _check_segments(buffer: Buffer, program: Tables, base: int, size: int) -> None:
-    segments = _tables_in(buffer, program, _PROGRAM_SEGMENTS)
+def _find_segments(buffer: Buffer, root: Tables, base: int, size: int) -> tuple[tuple[int, int], ...]:
+    segments = buffer.tables_in(root, _PROGRAM_SEGMENTS)
     offsets, sizes = (buffer.uint64(buffer.field(segments, f, 8)) for f in (_SEGMENT_OFFSET, _SEGMENT_SIZE))
-    ends = [base + int(offset) + int(length) for offset, length in zip(offsets, sizes, strict=True)]
-    buffer.require(max(ends, default=0) <= size, "it is shorter than its own list of segments says")
+    found = tuple((base + int(offset), int(length)) for offset, length in zip(offsets, sizes, strict=True))
+    last = max((start + length for start, length in found), default=0)
+    buffer.require(last <= size, "it is shorter than its own list of segments says")
+    return found
+
+
+@dataclass(frozen=True)
+class PlanValues:
+    """The values of a method: the kind of each, the table of each, and which of them are tensors."""
+
+    kinds: Positions
+    at: Positions
+    which: Positions
+    tensors: Tables
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+
+def find_values(buffer: Buffer, plan: Tables) -> PlanValues:
+    values = buffer.tables_in(plan, _PLAN_VALUES)
+    kinds = buffer.uint8(buffer.field(values, _VALUE_TYPE, 1))
+    buffer.require(bool(np.all(kinds < len(KINDS))), "a value is of an unknown kind")
+    at = buffer.field(values, _VALUE, 4)
+    which = np.flatnonzero(kinds == _TENSOR)
+    buffer.require(bool(np.all(at[which] > 0)), "a tensor is missing")
+    return PlanValues(kinds, at, which, buffer.tables(buffer.follow(at[which])))
 
 
 def _read_method(buffer: Buffer, plan: Tables) -> ProgramMethod:
-    values = _tables_in(buffer, plan, _PLAN_VALUES)
-    kinds = buffer.bytes[buffer.field(values, _VALUE_TYPE, 1)] * (buffer.field(values, _VALUE_TYPE, 1) > 0)
-    buffer.require(bool(np.all(kinds < len(_KINDS))), "a value is of an unknown kind")
-    which = np.flatnonzero(kinds == _TENSOR)
-    at = buffer.field(values, _VALUE, 4)[which]
-    buffer.require(bool(np.all(at > 0)), "a tensor is missing")
-    tables = buffer.tables(buffer.follow(at))
-    tensors = dict(zip(which.tolist(), _read_tensors(buffer, tables), strict=True))
-    inputs, outputs = (_numbers(buffer, plan, field) for field in (_PLAN_INPUTS, _PLAN_OUTPUTS))
+    values = find_values(buffer, plan)
+    kinds = values.kinds
+    tensors = dict(zip(values.which.tolist(), read_tensors(buffer, values.tensors), strict=True))
+    inputs, outputs = (buffer.lists_in(plan, field)[0] for field in (_PLAN_INPUTS, _PLAN_OUTPUTS))
     buffer.require(all(0 <= each < len(values) for each in (*inputs, *outputs)), "an input or output does not exist")
     return ProgramMethod(
-        name=_text(buffer, buffer.field(plan, _PLAN_NAME, 4)),
-        inputs=tuple(tensors.get(each, _KINDS[kinds[each]]) for each in inputs),
-        outputs=tuple(tensors.get(each, _KINDS[kinds[each]]) for each in outputs),
-        state=tuple(tensors[each] for each in _find_state(buffer, tables, which, inputs)),
+        name=buffer.text_in(plan, PLAN_NAME),
+        inputs=tuple(tensors.get(each, KINDS[kinds[each]]) for each in inputs),
+        outputs=tuple(tensors.get(each, KINDS[kinds[each]]) for each in outputs),
+        state=tuple(tensors[each] for each in _find_state(buffer, values, inputs)),
     )
 
 
-def _find_state(buffer: Buffer, tensors: Tables, which: Positions, inputs: list[int]) -> list[int]:
+def _find_state(buffer: Buffer, values: PlanValues, inputs: tuple[int, ...]) -> list[int]:
     """Tensors with memory of their own that nothing computes before they are read.
 
     They have an initial value or a name, or they stand before the last input: the exporter writes what a method starts
     with (constants, buffers, inputs) before anything that it computes.
     """
-    has_memory = buffer.field(tensors, _TENSOR_ALLOCATION, 4) > 0
-    has_value = buffer.int32(buffer.field(tensors, _TENSOR_DATA, 4), 0) != 0
+    tensors, which = values.tensors, values.which
+    has_memory, has_value = find_storage(buffer, tensors)
     has_name = np.array([bool(name) for name in _names(buffer, tensors)], bool)
     is_there_before = (which < max(inputs, default=0)) & ~np.isin(which, inputs)
     return [int(each) for each in which[has_memory & (has_value | has_name | is_there_before)]]
 
 
-def _read_tensors(buffer: Buffer, tensors: Tables) -> Iterator[ProgramTensor]:
-    sizes_at = buffer.field(tensors, _TENSOR_SIZES, 4)
+def find_storage(buffer: Buffer, tensors: Tables) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether each tensor has memory of its own, and whether it has a value in the file; a constant has only that."""
+    has_memory = buffer.field(tensors, _TENSOR_ALLOCATION, 4) > 0
+    return has_memory, buffer.uint32(buffer.field(tensors, _TENSOR_DATA, 4)) != 0
+
+
+def read_tensors(buffer: Buffer, tensors: Tables) -> Iterator[ProgramTensor]:
+    shapes = buffer.lists_in(tensors, _TENSOR_SIZES)
     types, dynamism = (buffer.field(tensors, field, 1) for field in (_TENSOR_TYPE, _TENSOR_DYNAMISM))
     names = _names(buffer, tensors)
-    for type_at, sizes, dynamic_at, name in zip(types, sizes_at, dynamism, names, strict=True):
+    for type_at, shape, dynamic_at, name in zip(types, shapes, dynamism, names, strict=True):
         number = int(buffer.bytes[type_at]) if type_at else 0
         dtype, width = SCALAR_TYPES.get(number, (f"scalar type {number}", 0))
-        shape = tuple(_items(buffer, sizes.reshape(1)))
         yield ProgramTensor(dtype, width, shape, bool(dynamic_at and buffer.bytes[dynamic_at]), name)
 
 
@@ -115,34 +163,5 @@ def _names(buffer: Buffer, tensors: Tables) -> list[str]:
     extra = buffer.field(tensors, _TENSOR_EXTRA, 4)
     for each in np.flatnonzero(extra):
         table = buffer.tables(buffer.follow(extra[each].reshape(1)))
-        names[each] = _text(buffer, buffer.field(table, _EXTRA_NAME, 4))
+        names[each] = buffer.text_in(table, _EXTRA_NAME)
     return names
-
-
-def _tables_in(buffer: Buffer, table: Tables, field: int) -> Tables:
-    """The tables of a list; none where the field is left out."""
-    at = buffer.field(table, field, 4)
-    if not at[0]:
-        return buffer.tables(np.zeros(0, np.int64))
-    first, length = buffer.vectors(buffer.follow(at), 4)
-    return buffer.tables(buffer.follow(first[0] + 4 * np.arange(length[0])))
-
-
-def _numbers(buffer: Buffer, table: Tables, field: int) -> list[int]:
-    return _items(buffer, buffer.field(table, field, 4))
-
-
-def _items(buffer: Buffer, at: Positions) -> list[int]:
-    """The 32-bit numbers of the list that the field at this position leads to."""
-    if not at[0]:
-        return []
-    first, length = buffer.vectors(buffer.follow(at), 4)
-    found: list[int] = buffer.int32(first[0] + 4 * np.arange(length[0]), 0).tolist()
-    return found
-
-
-def _text(buffer: Buffer, at: Positions) -> str:
-    if not at[0]:
-        return ""
-    first, length = buffer.vectors(buffer.follow(at), 1)
-    return buffer.bytes[first[0] : first[0] + length[0]].tobytes().decode("utf-8", errors="replace")

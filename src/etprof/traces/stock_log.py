@@ -13,6 +13,8 @@ _EXECUTED = re.compile(rf"\bModel executed successfully(?: (\d+) time\(s\))?(?: 
 _LOADED = re.compile(rf"\bModel loaded in {_NUMBER} ms\b")
 _THREADS = re.compile(r"\bResetting threadpool with num threads = (\d+)\b")
 _METHOD = re.compile(r"\bUsing method (\S+)")
+# The level, the time since the start, and the place in the code.
+_DEBUG = re.compile(r"^D \d\d:\d\d:\d\d\.\d+ executorch:", re.MULTILINE)
 _ETDUMP = re.compile(r"\bETDump written to file\b")
 
 
@@ -27,6 +29,7 @@ class StockLog:
     threads: int | None
     method_name: str
     is_traced: bool
+    has_debug_log: bool = False
 
     def as_result(self, warmup: int) -> RunnerResult:
         """What this runner knows of its block, its first iterations taken as the warm-up they were."""
@@ -39,6 +42,7 @@ class StockLog:
             latency_ns=self.iterations_ns[warmup:],
             # Its tracer, where it was built with one, is on throughout.
             latency_is_traced=self.is_traced,
+            has_debug_log=self.has_debug_log,
         )
 
 
@@ -62,6 +66,7 @@ def read_stock_log(text: str) -> StockLog:
         threads=int(threads.group(1)) if threads else None,
         method_name=method.group(1) if method else "",
         is_traced=bool(_ETDUMP.search(text)),
+        has_debug_log=bool(_DEBUG.search(text)),
     )
 
 

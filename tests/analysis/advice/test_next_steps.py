@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from builders import a_plan
 from etprof.analysis.advice.next_steps import find_next_steps
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Variant
 from etprof.core.report import CancellingPair, VariantReport
-from report_builder import FIRST, SECOND, a_report, one_variant, untraced
+from report_builder import FIRST, SECOND, a_report, one_variant, untraced, with_roofline
 
 OFF, ON = Variant("off", 1), Variant("on", 1)
 
@@ -21,11 +22,15 @@ def test_steps_are_about_the_candidate_and_the_largest_bound_comes_first(tmp_pat
 
 
 def test_the_bound_of_the_transposes_is_their_time(tmp_path: Path) -> None:
+    """One stands where the second partition begins and has a rule of its own."""
     report = a_report(tmp_path)
-    (step,) = [step for step in report.next_steps if step.title == "Remove transposes"]
-    rows = [row for row in report.variants[1].operators if row.subcategory == "transpose"]
-    assert step.saves_ms == pytest.approx(sum(row.mean_ms for row in rows))
-    assert step.share == pytest.approx(sum(row.share for row in rows))
+    steps = {step.rule: step for step in report.next_steps}
+    assert steps["transposes"].title == "Remove the other transposes"
+    rows = {row.identity: row for row in report.variants[1].operators if row.subcategory == "transpose"}
+    assert set(rows) == {"d0.1", "d1.0"}
+    for rule, row in (("transposes", rows[OperatorId("d0.1")]), ("border-layout-changes", rows[OperatorId("d1.0")])):
+        assert steps[rule].saves_ms == pytest.approx(row.mean_ms)
+        assert steps[rule].share == pytest.approx(row.share)
 
 
 def test_a_portable_operator_counts_in_one_step_only(tmp_path: Path) -> None:
@@ -36,7 +41,7 @@ def test_a_portable_operator_counts_in_one_step_only(tmp_path: Path) -> None:
 def test_no_step_claims_more_than_the_whole_inference(tmp_path: Path) -> None:
     report = a_report(tmp_path)
     whole = sum(row.mean_ms for row in report.variants[1].categories)
-    assert len(report.next_steps) == 4
+    assert len(report.next_steps) == 5
     assert all(0 < step.saves_ms <= whole and 0.01 <= step.share <= 1 for step in report.next_steps)
 
 
@@ -100,6 +105,19 @@ def test_compute_that_was_left_behind_is_named(tmp_path: Path) -> None:
     (behind,) = [change for change in compute if "DWConv" in change.name]
     assert behind.candidate_ms is not None
     assert step.saves_ms == pytest.approx(behind.candidate_ms * (1 - after / before))
+
+
+def test_what_was_left_behind_saves_no_more_than_lies_above_the_roofline(tmp_path: Path) -> None:
+    report = a_report(tmp_path, first=(*FIRST, ("Convolution (NHWC, F32) DWConv #1", 500)))
+    (behind,) = [change for change in report.comparisons[0].operators if "DWConv" in change.name]
+    assert behind.candidate_ms is not None
+    roofline = with_roofline(tmp_path).variants[1].roofline
+    assert roofline is not None
+    row = replace(roofline.rows[0], identity=behind.identity, floor_ms=0.5 * behind.candidate_ms)
+    bounded = replace(report.variants[1], roofline=replace(roofline, rows=(row,)))
+    steps = find_next_steps([report.variants[0], bounded], report.comparisons)
+    (step,) = [step for step in steps if "gained little" in step.title]
+    assert step.saves_ms == pytest.approx(0.5 * behind.candidate_ms)
 
 
 def test_nobody_is_left_behind_where_nothing_gained(tmp_path: Path) -> None:
@@ -255,7 +273,7 @@ def test_transposes_that_cancel_are_a_step_of_their_own_with_modules_and_saving(
 def test_a_transpose_in_two_pairs_is_counted_once(tmp_path: Path) -> None:
     variant = with_a_pair(a_report(tmp_path).variants[1])
     (pair,) = variant.cancelling
-    twice = replace(variant, cancelling=(pair, replace(pair, kind="boundary")))
+    twice = replace(variant, cancelling=(pair, replace(pair, kind="around elementwise operators")))
     (step,) = [step for step in find_next_steps([twice], ()) if "cancel" in step.title]
     assert step.saves_ms == pytest.approx(pair.saves_ms)
     assert step.reason.startswith("2 pairs of transposes cancel")
@@ -272,9 +290,15 @@ def test_a_quantised_layer_is_not_told_to_be_quantised(tmp_path: Path) -> None:
 
 
 def test_many_operators_of_a_kind_are_a_step_together(tmp_path: Path) -> None:
-    depthwise = tuple((f"Convolution (NHWC, F32) DWConv #{i + 1}", 500) for i in range(6))
-    variant = a_report(tmp_path, first=(*FIRST, *depthwise)).variants[1]
-    rows = [row for row in variant.operators if "DWConv" in row.name]
+    pooling = tuple((f"Max Pooling (NHWC, F32) #{i + 1}", 500) for i in range(6))
+    variant = a_report(tmp_path, first=(*FIRST, *pooling)).variants[1]
+    rows = [row for row in variant.operators if "Pooling" in row.name]
     (step,) = [step for step in find_next_steps([variant], ()) if step.title.startswith("Make the ")]
     assert step.title == f"Make the 6 operators of kind {rows[0].kind} faster"
     assert step.saves_ms == pytest.approx(sum(row.mean_ms for row in rows))
+
+
+def test_a_plan_switches_rules_off_in_its_report(tmp_path: Path) -> None:
+    rules = {step.rule for step in a_report(tmp_path).next_steps}
+    fewer = {step.rule for step in a_report(tmp_path, plan=replace(a_plan(), advice_off=("transposes",))).next_steps}
+    assert rules - fewer == {"transposes"}

@@ -227,3 +227,32 @@ def test_every_kind_of_layer_has_the_work_that_torch_counts(delegate: bool) -> N
     assert windows["strided"] == Window(kernel=(3, 3), stride=(2, 2), padding=(1, 1, 1, 1), dilation=(1, 1))
     assert windows["dilated"].dilation == (2, 2)
     assert (windows["grouped"].groups, windows["up"].transposed, windows["grouped_up"].groups) == (2, True, 2)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("libraries")
+@pytest.mark.parametrize("delegate", [True, False])
+def test_attention_has_the_work_that_torch_counts(delegate: bool) -> None:
+    import torch
+    import torch.nn.attention
+    from torch import nn
+
+    class Attention(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(16, 48)
+
+        def forward(self, x: Any) -> Any:
+            parts = self.inner(x).reshape(2, 10, 3, 4, 4).permute(2, 0, 3, 1, 4)
+            return nn.functional.scaled_dot_product_attention(*parts.unbind(0))
+
+    model, example = Attention().eval(), torch.randn(2, 10, 16)
+    # torch counts the products of this form, and not the fused kernel that it would choose.
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), counted() as counter:
+        model(example)
+    graph = lower(model, example, delegate=delegate)
+    nodes = [node for nodes in (*graph.partitions, graph.undelegated) for node in nodes]
+    works = [build_work(node) for node in nodes]
+    assert counter.get_total_flops() == 2 * 2 * 10 * 16 * 48 + 2 * 2 * 2 * 4 * 10 * 10 * 4
+    assert sum(work.flops or 0 for work in works if work.macs) == counter.get_total_flops()
+    assert all(work.operations is not None and work.minimal_bytes for work in works), [w.kind for w in works]

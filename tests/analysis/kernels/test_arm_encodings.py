@@ -130,7 +130,7 @@ def test_every_word_of_the_wheels_kernels_is_told_as_the_disassembler_tells_it(x
 
 
 def test_the_library_has_sve_in_sme_kernels_only_and_no_product_of_bfloat16(xnnpack: Path) -> None:
-    """What the coverage table says of the two."""
+    """No kernel is predicted to be of either."""
     code = list(disassemble(xnnpack))
     uses = uses_of(*(word for _, word, _ in code))
     sve, bf16 = (pack_classes("arm64", [name]) for name in ("SVE", "BF16"))

@@ -1,13 +1,18 @@
 """Findings about sampled variants: each appears when the samples give reason for it, and only then."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from etprof.analysis.kernels.kernel_doubts import find_kernel_doubts
+from etprof.analysis.kernels.missing_kernels import Expected
 from etprof.core.findings import FindingKind
-from etprof.core.report import KernelEvidence
-from sample_builder import FIRST, MOPA, PLAIN, SEEN, US, a_sampled_trace, met, prove, samples
+from etprof.core.operators import OperatorId
+from etprof.core.predictions import CpuLevel, NodePrediction
+from etprof.core.report import Executed, KernelEvidence
+from graph_builder import a_node
+from sample_builder import FIRST, MOPA, PLAIN, SECOND, SEEN, US, a_sampled_trace, met, prove, samples
 
 DEPTHWISE = "Convolution (NHWC, F32) DWConv #1"
 
@@ -38,10 +43,23 @@ def test_a_cpu_without_the_extension_has_nothing_to_find(tmp_path: Path) -> None
 
 def test_an_operator_that_fell_back_is_named_with_its_reason(tmp_path: Path) -> None:
     trace = a_sampled_trace(tmp_path, names=(FIRST, DEPTHWISE))
-    found = prove(trace, samples(met(100, MOPA, 20) + met(100, PLAIN, 120)))
+    node = a_node(1, "XNNDepthwiseConv2d")
+    prediction = NodePrediction(
+        partition=0, node=node, is_compute=True, families={CpuLevel.SME2: "NEON"}, why="Depthwise has no kernel."
+    )
+    expected = Expected(CpuLevel.SME2, {OperatorId("d0.1"): prediction})
+    found = prove(trace, samples(met(100, MOPA, 20) + met(100, PLAIN, 120)), expected=expected)
     (finding,) = find_kernel_doubts([found])
     assert finding.kind is FindingKind.FELL_BACK
-    assert f"{DEPTHWISE} (NEON): executorch 1.5.1 has no SME kernel for it: depthwise" in finding.message
+    assert f"{DEPTHWISE} (NEON): Depthwise has no kernel." in finding.message
+
+
+def test_operators_that_fell_back_for_one_reason_are_one_entry(tmp_path: Path) -> None:
+    found = prove(a_sampled_trace(tmp_path), samples(met(100, PLAIN, 20) + met(200, PLAIN, 120)))
+    behind = [replace(row, reason="too small") for row in found.operators if row.delegated]
+    does = replace(behind[0], identity=OperatorId("d0.2"), executed=Executed.YES, reason="")
+    (finding,) = find_kernel_doubts([replace(found, operators=(*behind, does))])
+    assert f"2 operators, such as {SECOND} (NEON): too small." in finding.message
 
 
 @pytest.mark.parametrize(

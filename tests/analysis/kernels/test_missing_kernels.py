@@ -1,85 +1,61 @@
-"""Reasons out of the coverage table, and what is said where it knows nothing."""
+"""Reasons out of what is predicted of an operator's node, and what is said where that is not known."""
 
 from dataclasses import replace
 
 import pytest
 
-from etprof.analysis.kernels.missing_kernels import explain, find_rule
+from etprof.analysis.kernels.missing_kernels import Expected, explain
 from etprof.core.extensions import EXTENSIONS
 from etprof.core.operators import OperatorId
+from etprof.core.predictions import CpuLevel, NodePrediction, Obstacle
 from etprof.core.report import Executed, OperatorKernels
-from etprof.store.coverage_file import load_coverage
+from graph_builder import a_node, a_tensor
 
-SME, AVX512 = EXTENSIONS["arm64"][1], EXTENSIONS["x86_64"][1]
+SME, INTEGERS, FP16 = EXTENSIONS["arm64"][1], EXTENSIONS["arm64"][2], EXTENSIONS["arm64"][-1]
+AVX512 = EXTENSIONS["x86_64"][1]
+# XNNPACK runs a depthwise convolution of 49 taps as IGEMM: its name is that of an ordinary convolution.
 ROW = OperatorKernels(
-    OperatorId("d0.0"), "", "GEMM", "", True, "", 100, 0, (), {}, None, Executed.NO
+    OperatorId("d0.0"), "Convolution (NHWC, F32) IGEMM #1", "Convolution", "", True, "", 100, 0, (), {}, None,
+    Executed.NO,
 )  # fmt: skip
+WHY = "Depthwise convolutions have no SME2 kernel."
+NODE = a_node(0, "XNNDepthwiseConv2d", inputs=(a_tensor(1, 1, 8, 8, 16), a_tensor(2, 1, 7, 7, 16, constant=True)))
+
+
+def predicted(family: str | None, *, change: str = "", level: CpuLevel | None = CpuLevel.SME2) -> Expected:
+    prediction = NodePrediction(
+        partition=0, node=NODE, is_compute=True, families=dict.fromkeys(CpuLevel, family),
+        obstacle=Obstacle.DEPTHWISE, why=WHY, change=change,
+    )  # fmt: skip
+    return Expected(level, {ROW.identity: prediction})
+
+
+def test_the_reason_is_that_of_the_node_whatever_the_event_is_called() -> None:
+    assert explain(ROW, SME, predicted("NEON")) == "Depthwise convolutions have no SME2 kernel"
+    assert explain(ROW, SME, predicted("NEON", change="Use fewer.")) == f"{WHY} Use fewer"
+
+
+@pytest.mark.parametrize("family", ["SME2", "SME"])
+def test_what_was_predicted_and_did_not_execute_is_said_so(family: str) -> None:
+    assert explain(ROW, SME, predicted(family)) == f"{family} is predicted for it, but no SME kernel was sampled"
+
+
+def test_instructions_for_integers_are_no_reason_to_wonder_about_floats() -> None:
+    said = explain(ROW, INTEGERS, predicted("NEON", level=CpuLevel.I8MM))
+    assert said.startswith("I8MM or DotProd multiplies 8-bit integers, and this operator has floating-point values")
+    assert explain(ROW, FP16, predicted("NEON", level=CpuLevel.I8MM)) == (
+        "it has no FP16 kernel: NEON is predicted for it on a CPU with i8mm"
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "covered"),
-    [
-        ("Convolution (NHWC, PF32) IGEMM #1", True),
-        ("Convolution (NHWC, F32) IGEMM #1", True),
-        ("Convolution (NHWC, PQS8, QS8, QC8W) IGEMM #1", True),
-        ("Convolution (NHWC, QC8) IGEMM #2", True),
-        ("Convolution (NHWC, F16) DWConv #1", False),
-        ("Convolution (NHWC, QC8) DWConv #1", False),
-        ("Deconvolution (NHWC, F32) Subconv2D #1", False),
-        ("Deconvolution (NHWC, PQS8, QS8, QC8W) IGEMM #1", True),
-        ("Fully Connected (NC, QS8, QC8W) GEMM #1", True),
-        ("Fully Connected (NC, QS8) GEMM #1", False),
-        ("Fully Connected (NC, QP8, F32, QC8W) GEMM #1", True),
-        ("Fully Connected (NC, QP8, F32, QB4W) GEMM #1", False),
-        ("Batch Matrix Multiply (NC, PF16) GEMM #1", True),
-    ],
+    "expected", [Expected(), predicted(None), predicted("NEON", level=None), Expected(CpuLevel.SME2, {})]
 )
-def test_recorded_names_find_their_rule(name: str, covered: bool) -> None:
-    rule = find_rule(load_coverage(), name, "SME", "1.5.1")
-    assert rule is not None
-    assert rule.covered is covered
+def test_nothing_is_said_where_nothing_is_known(expected: Expected) -> None:
+    assert explain(ROW, SME, expected) == ""
+    assert explain(ROW, AVX512, expected) == ""
 
 
-@pytest.mark.parametrize(
-    ("changes", "version", "said"),
-    [
-        ({"name": "Convolution (NHWC, F32) DWConv #1"}, "1.5.1", "has no SME kernel for it: depthwise"),
-        ({"name": "Fully Connected (NC, F16) GEMM #1"}, "1.5.1", "was not selected: fp16 weights have one"),
-        (
-            {"name": "Fully Connected (NC, PF32) GEMM #1", "selected": "PF32"},
-            "1.5.1",
-            "packed type PF32 was selected, but no SME kernel was sampled",
-        ),
-        ({"name": "native_call_convolution.out", "delegated": False}, "1.5.1", "not delegated"),
-        ({"name": "Convolution (NHWC, QD8, F32) IGEMM #1"}, "1.5.1", "this operator is not in the coverage table"),
-        ({"name": "Convolution (NHWC, F32) IGEMM #1"}, "9.9", "executorch 9.9 is not in the coverage table"),
-    ],
-)
-def test_the_likely_reason_is_given(changes: dict[str, object], version: str, said: str) -> None:
-    assert said in explain(replace(ROW, **changes), load_coverage(), SME, version)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("name", "instruction_class", "covered"),
-    [
-        ("Fully Connected (NC, QD8, F32, QC8W) GEMM #1", "I8MM", True),
-        ("Convolution (NHWC, QC8) IGEMM #1", "DotProd", True),
-        ("Convolution (NHWC, QC8) DWConv #1", "I8MM", False),
-        ("Convolution (NHWC, F32) IGEMM #1", "I8MM", False),
-        ("Batch Matrix Multiply (NC, F16) GEMM #1", "DotProd", False),
-        ("Convolution (NHWC, F16) DWConv #1", "FP16", True),
-        ("Convolution (NHWC, F32) IGEMM #1", "FP16", False),
-        ("Convolution (NHWC, QC8) IGEMM #1", "FP16", False),
-        ("Convolution (NHWC, F32) IGEMM #1", "BF16", False),
-        ("Fully Connected (NC, QS8, QC8W) GEMM #1", "SVE", False),
-    ],
-)
-def test_other_extensions_are_a_question_of_the_data_type(name: str, instruction_class: str, covered: bool) -> None:
-    rule = find_rule(load_coverage(), name, instruction_class, "1.5.1")
-    assert rule is not None
-    assert rule.covered is covered
-
-
-def test_an_extension_without_a_table_or_an_unknown_version_gets_no_reason() -> None:
-    assert explain(replace(ROW, name="Convolution (NHWC, F32) IGEMM #1"), load_coverage(), AVX512, "1.5.1") == ""
-    assert explain(replace(ROW, name="Convolution (NHWC, F32) IGEMM #1"), load_coverage(), SME, "") == ""
+def test_a_portable_operator_has_no_such_kernels() -> None:
+    portable = replace(ROW, name="native_call_convolution.out", delegated=False)
+    assert explain(portable, SME, predicted("NEON")) == "not delegated: portable operators have no SME kernels"

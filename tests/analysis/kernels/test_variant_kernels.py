@@ -59,6 +59,37 @@ def test_a_variant_of_another_thread_count_borrows_nothing(tmp_path: Path) -> No
     assert report.variants[1].operators[0].kernels == ()
 
 
+def test_a_variant_of_another_runner_borrows_nothing(tmp_path: Path) -> None:
+    """Both experiments hide nothing: what tells them apart is the runner, which ours or a stock one may be."""
+    session = a_sampled_session()
+    off, on, twin = session.plan.experiments
+    stock, ours = Path("cmake-out/arm64-sme2-off/executor_runner"), Path("cmake-out/arm64/executor_runner")
+    experiments = (replace(off, hide_isa=(), runner_path=stock), replace(on, runner_path=ours), twin)
+    results = (
+        replace(session.results[0], runner="stock executor_runner", features_hidden=(), features_seen=()),
+        *session.results[1:],
+    )
+    session = replace(session, plan=replace(session.plan, experiments=experiments), results=results)
+    report = a_report(tmp_path, session, sampled=True)
+    assert [bool(variant.operators[0].kernels) for variant in report.variants] == [False, True, True]
+    assert [f.message for f in report.findings if f.kind is FindingKind.NOT_SAMPLED] == [
+        "off, 1 thread: no kernels were sampled; its runner is stock executor_runner."
+    ]
+
+
+def test_what_the_runner_says_it_hid_counts_whoever_asked_for_it(tmp_path: Path) -> None:
+    """The executor_runner of the folder ...-off hides by itself, and its plan says nothing of it."""
+    session = a_sampled_session()
+    off, on, twin = session.plan.experiments
+    hides = Path("cmake-out/arm64-sme2-off/executor_runner")
+    experiments = (off, replace(on, hide_isa=(), runner_path=hides), replace(twin, hide_isa=("avx512",)))
+    hides_too = (replace(result, features_hidden=("avx512f",)) for result in session.results[1:])
+    results = (session.results[0], *hides_too)
+    session = replace(session, plan=replace(session.plan, experiments=experiments), results=results)
+    report = a_report(tmp_path, session, sampled=True)
+    assert report.variants[1].operators[0].kernels[0].name == "kernel_a"
+
+
 def test_a_variant_that_hides_nothing_is_evidence_of_what_the_other_hid(tmp_path: Path) -> None:
     """The CPU has SME2, and the comparison is about i8mm."""
     session = a_sampled_session()

@@ -39,7 +39,6 @@ def test_a_calm_session_gives_no_reason_for_doubt() -> None:
         (paired_results([4.0, 4.3, 4.0, 4.0, 4.3, 4.0], [2.0] * 6), FindingKind.SPREAD),
         (paired_results([4.0, 4.1, 4.2, 4.3, 4.4, 4.5], [2.0] * 6), FindingKind.DRIFT),
         (paired_results([4.0] * 3, [2.0] * 3), FindingKind.FEW_RUNS),
-        (calm_but(warmup_ns=(9_000_000, 2_000_000)), FindingKind.SLOW_FIRST_RUN),
         (calm_but(traced_ns=(2_600_000,) * 5), FindingKind.COSTLY_TRACER),
         (calm_but(warmup_steady=False), FindingKind.NOT_STEADY),
         (calm_but(threads_in_force=4), FindingKind.THREADS_DIFFER),

@@ -37,11 +37,20 @@ def find_cancelling(
     operators: Sequence[OperatorRow], nodes: Nodes, graph: ModelGraph | None, trace: Trace
 ) -> tuple[CancellingPair, ...]:
     """Transposes that undo one another, by the time that would be saved. Only what the graph gives evidence for."""
+    return pair_transposes(operators, nodes, graph, list_between_calls(trace))
+
+
+def pair_transposes(
+    operators: Sequence[OperatorRow],
+    nodes: Nodes,
+    graph: ModelGraph | None,
+    portable: Mapping[int, tuple[str, ...]],
+) -> tuple[CancellingPair, ...]:
+    """The same; `portable` has the operators that run after each delegate call, empty without a trace."""
     if graph is None or not nodes:
         return ()
     changes = {change.identity: change for change in list_layout_changes(operators, nodes, graph)}
     groups = {key: rows for key, rows in group_by_call(operators).items() if key[:2] == (0, DELEGATED)}
-    portable = list_between_calls(trace)
     pairs: list[CancellingPair] = []
     for (_, _, call), rows in groups.items():
         partition = graph.partitions[call] if call < len(graph.partitions) else ()

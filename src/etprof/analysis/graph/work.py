@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from etprof.analysis.graph.event_patterns import EVENTS, plain_event
+from etprof.analysis.graph.operations import count_operations, find_type, is_float
 from etprof.core.categories import COMPUTE, CONVOLUTION, ELEMENTWISE, GEMM, UNMATCHED, categorize, plain_name
 from etprof.core.graph import GraphNode, ModelGraph, TensorSpec
 from etprof.core.rows import OperatorRow
@@ -52,13 +53,20 @@ def build_work(node: GraphNode) -> Work:
     compute = _describe_compute(node)
     kind = compute.kind if compute else _find_kind(node)
     data = compute.data if compute else next((tensor for tensor in node.inputs if not tensor.constant), None)
+    macs = compute.macs if compute else 0 if _multiplies_nothing(node) else None
+    operations = 2 * macs if macs else count_operations(node, kind) if macs == 0 else None
+    data_type = find_type(data or (node.outputs[0] if node.outputs else None))
+    flops, integers = (operations, 0) if is_float(data_type) else (0, operations)
     return Work(
         kind=kind,
         input_shape=data.shape if data else (),
         weight_shape=compute.weight.shape if compute else (),
         output_shape=node.outputs[0].shape if node.outputs else (),
-        macs=compute.macs if compute else 0 if _multiplies_nothing(node) else None,
+        macs=macs,
         minimal_bytes=_count_bytes(node, kind),
+        flops=flops,
+        integer_operations=integers,
+        data_type=data_type,
     )
 
 
@@ -176,6 +184,15 @@ def _product(kind: str, operand: int = 0) -> Callable[[GraphNode], _Compute]:
     return describe
 
 
+def _describe_attention(node: GraphNode) -> _Compute | None:
+    """Each row of the queries with each row of the keys, and the weights with the values; a mask saves nothing."""
+    if len(node.inputs) < 3:
+        return None
+    query, key, value = node.inputs[:3]
+    macs = prod(query.shape[:-1]) * key.shape[-2] * (query.shape[-1] + value.shape[-1])
+    return _Compute(_ATTENTION, macs, query, key)
+
+
 _BATCHED = "batch matrix multiply"
 _COMPUTE: dict[str, Callable[[GraphNode], _Compute | None]] = {
     "XNNConv2d": _delegated_convolution,
@@ -189,12 +206,18 @@ _COMPUTE: dict[str, Callable[[GraphNode], _Compute | None]] = {
     "addmm": _product(_LINEAR, operand=1),
     "bmm": _product(_BATCHED),
     "baddbmm": _product(_BATCHED, operand=1),
+    "scaled_dot_product_attention": _describe_attention,
+    "_scaled_dot_product_flash_attention_for_cpu": _describe_attention,
 }
+# What picks rows out of its first input, and which ones: the others are not read.
+_PICKING = ("embedding", "index", "index_select", "gather")
 
 
 def _count_bytes(node: GraphNode, kind: str) -> int | None:
     """A slice reads no more than it writes; every other operator reads all of its inputs."""
     read = node.outputs if kind == _SLICE else node.inputs
+    if plain_name(node.type).partition(".")[0] in _PICKING:
+        read = (*node.outputs, *node.inputs[1:])
     sizes = [tensor.bits for tensor in (*read, *node.outputs)]
     known = [size for size in sizes if size is not None]
     return sum(known) // 8 if node.inputs and len(known) == len(sizes) else None

@@ -5,11 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from etprof.analysis.kernels.executed_code import classes_of_name
-from etprof.analysis.kernels.missing_kernels import explain
+from etprof.analysis.kernels.missing_kernels import Expected, explain
 from etprof.analysis.kernels.sample_counts import Counts, OperatorCounts, count_samples
 from etprof.analysis.kernels.share_interval import estimate_share
 from etprof.core.categories import COMPUTE, categorize
-from etprof.core.coverage import Coverage
 from etprof.core.data_types import find_data_type
 from etprof.core.estimates import Interval
 from etprof.core.extensions import Extension, find_extension
@@ -33,11 +32,10 @@ def build_evidence(
     seen: Collection[str] = (),
     hidden: Collection[str] = (),
     elsewhere: Iterable[Collection[str]] = (),
-    version: str = "",
-    coverage: Coverage | None = None,
+    expected: Expected | None = None,
     times_are_real: bool = True,
 ) -> KernelEvidence:
-    """The evidence of all sampled blocks of a variant; `version` is that of the ExecuTorch which ran.
+    """The evidence of all sampled blocks of a variant, with reasons from what was `expected` of its operators.
 
     `elsewhere` has the features that each other variant of the run hid: a variant that hides none is evidence of these.
     Samples stand for time only where times are real; under emulation they are counted and no more.
@@ -47,7 +45,7 @@ def build_evidence(
     counts = count_samples(blocks, extension.classes)
     label = name_executed(extension, counts.function_class)
     operators = tuple(
-        _describe(own, counts, extension, shown=bool(shown), version=version, coverage=coverage or {})
+        _describe(own, counts, extension, expected or Expected(), shown=bool(shown))
         for own in counts.operators.values()
     )
     compute = [row for row in operators if row.category in COMPUTE]
@@ -108,7 +106,7 @@ def name_executed(extension: Extension, function_class: Mapping[str, str]) -> st
 
 
 def _describe(
-    own: OperatorCounts, counts: Counts, extension: Extension, *, shown: bool, version: str, coverage: Coverage
+    own: OperatorCounts, counts: Counts, extension: Extension, expected: Expected, *, shown: bool
 ) -> OperatorKernels:
     share = estimate_share(own.hits, own.samples)
     packed = _PACKED.search(own.name)
@@ -127,7 +125,7 @@ def _describe(
         executed=judge_share(share),
     )
     wants_reason = shown and row.executed in (Executed.NO, Executed.UNCLEAR) and row.category in COMPUTE
-    return replace(row, reason=explain(row, coverage, extension, version)) if wants_reason else row
+    return replace(row, reason=explain(row, extension, expected)) if wants_reason else row
 
 
 def judge_share(share: Interval | None) -> Executed:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from etprof.core.categories import COMPUTE
 from etprof.core.findings import Finding, FindingKind
-from etprof.core.report import Executed, KernelEvidence, OperatorKernels
+from etprof.core.report import Executed, KernelEvidence, OperatorKernels, group_by_reason
 from etprof.core.units import format_percent
 
 _DROPPED = 0.01
@@ -58,12 +58,13 @@ def _fallbacks(evidence: KernelEvidence, variant: str, compute: Sequence[Operato
     behind = [row for row in compute if row.executed is Executed.NO]
     if not behind or not any(row.executed is Executed.YES for row in compute):
         return
-    rows = sorted(behind, key=lambda row: -row.samples)
-    listed = "; ".join(f"{row.name} ({_main_class(row)}): {row.reason or 'reason unknown'}" for row in rows[:_LISTED])
-    more = f"; and {len(rows) - _LISTED} more" if len(rows) > _LISTED else ""
+    groups = group_by_reason(behind)
+    listed = "; ".join(_tell_group(rows) for rows in groups[:_LISTED])
+    rest = sum(map(len, groups[_LISTED:]))
+    more = f"; and {rest} more" if rest else ""
     yield Finding(
         FindingKind.FELL_BACK,
-        f"{variant}: {len(rows)} of {len(compute)} Convolution/GEMM operators did not execute {evidence.extension} "
+        f"{variant}: {len(behind)} of {len(compute)} Convolution/GEMM operators did not execute {evidence.extension} "
         f"while others did. {listed}{more}.",
         "Change the data type, the quantisation scheme or the layer, where the reason names it.",
     )
@@ -84,6 +85,11 @@ def _losses(evidence: KernelEvidence, variant: str) -> Iterator[Finding]:
             f"{variant}: {format_percent(evidence.overruns / ticks)} of the timer's ticks passed while no thread ran.",
             "Use fewer threads than cores, and close other programs.",
         )
+
+
+def _tell_group(rows: Sequence[OperatorKernels]) -> str:
+    which = rows[0].name if len(rows) == 1 else f"{len(rows)} operators, such as {rows[0].name}"
+    return f"{which} ({_main_class(rows[0])}): {rows[0].reason or 'reason unknown'}"
 
 
 def _main_class(row: OperatorKernels) -> str:

@@ -1,30 +1,42 @@
-"""Why an operator did not execute an extension: which kernels exist for it, by the table of coverage."""
+"""Why an operator did not execute an extension: by what is predicted of its node in the graph, not by its name."""
 
-from etprof.core.coverage import Coverage, CoverageRule
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from etprof.core.extensions import Extension
+from etprof.core.operators import OperatorId
+from etprof.core.predictions import SME2, CpuLevel, NodePrediction
 from etprof.core.report import OperatorKernels
 
+# What these instructions multiply: integers of 8 bits. XNNPACK's names of other types begin with an f or a b.
+_OF_INTEGERS = ("I8MM", "DotProd")
 
-def find_rule(coverage: Coverage, name: str, instruction_class: str, version: str) -> CoverageRule | None:
-    return next((rule for rule in coverage.get((instruction_class, version), ()) if rule.pattern.search(name)), None)
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What is predicted of the operators of a variant; `level` is what its CPU showed, None where it was not probed."""
+
+    level: CpuLevel | None = None
+    by_operator: Mapping[OperatorId, NodePrediction] = field(default_factory=dict)
 
 
-def explain(row: OperatorKernels, coverage: Coverage, extension: Extension, version: str) -> str:
-    """The likely reason, as a phrase; empty where neither the record nor the table says anything."""
+def explain(row: OperatorKernels, extension: Extension, expected: Expected) -> str:
+    """The reason, as a phrase; empty where the operator's node or its kernels are not known."""
     label = " or ".join(extension.classes)
     if not row.delegated:
         return f"not delegated: portable operators have no {label} kernels"
-    known = {known_version for known_class, known_version in coverage if known_class in extension.classes}
-    if not known or not version:
+    prediction = expected.by_operator.get(row.identity)
+    family = prediction.families.get(expected.level) if prediction and expected.level else None
+    if prediction is None or family is None:
         return ""
-    # The table of any one class stands for all: which kernels are there is a question of the data type.
-    tables = (find_rule(coverage, row.name, each, version) for each in extension.classes)
-    rule = next((found for found in tables if found), None)
-    if rule is None:
-        what = "this operator" if version in known else f"executorch {version}"
-        return f"{what} is not in the coverage table"
-    if not rule.covered:
-        return f"executorch {version} has no {label} kernel for it: {rule.why}"
-    if row.selected:
-        return f"its packed type {row.selected} was selected, but no {label} kernel was sampled"
-    return f"there is a kernel for it, but it was not selected: {rule.why}"
+    if family in (*extension.classes, *([SME2] if "SME" in extension.classes else [])):
+        return f"{family} is predicted for it, but no {label} kernel was sampled"
+    if "SME" in extension.classes:
+        return f"{prediction.why} {prediction.change}".strip().rstrip(".")
+    if set(extension.classes) <= set(_OF_INTEGERS) and _has_floats(prediction):
+        return f"{label} multiplies 8-bit integers, and this operator has floating-point values: {family} is predicted"
+    return f"it has no {label} kernel: {family} is predicted for it on a CPU with {expected.level}"
+
+
+def _has_floats(prediction: NodePrediction) -> bool:
+    return any(tensor.dtype.startswith(("f", "b")) for tensor in prediction.node.inputs[:1])

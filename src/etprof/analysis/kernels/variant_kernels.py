@@ -5,27 +5,30 @@ from dataclasses import replace
 
 from etprof.analysis.kernels.evidence import build_evidence
 from etprof.analysis.kernels.kernel_doubts import find_kernel_doubts
-from etprof.core.coverage import Coverage
+from etprof.analysis.kernels.missing_kernels import Expected
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.loaded_run import LoadedRun, LoadedVariant
 from etprof.core.plan import TRACE, Variant
 from etprof.core.report import KernelEvidence, Report, VariantReport
 
-# What a sampled variant and the timed one like it share: hidden features and threads.
-Likeness = tuple[tuple[str, ...], int]
+# What a sampled variant and the timed one like it share; see `_likeness`.
+Likeness = tuple[object, ...]
 
 
-def add_evidence(report: Report, run: LoadedRun, coverage: Coverage | None = None) -> Report:
+def add_evidence(report: Report, run: LoadedRun, expected: Mapping[Variant, Expected] | None = None) -> Report:
     """Sampled variants carry the evidence. The operators of a timed one get the kernels of the sampled one like it."""
     hidden = [set(loaded.results[0].features_hidden) for loaded in run.variants if loaded.results]
-    evidences = {loaded.variant: _build(loaded, hidden, coverage) for loaded in run.variants if loaded.sampled}
+    known = expected or {}
+    evidences = {
+        loaded.variant: _build(loaded, hidden, known.get(loaded.variant)) for loaded in run.variants if loaded.sampled
+    }
     donors = {_likeness(run.of(variant)): evidence for variant, evidence in evidences.items()}
     variants = tuple(_complete(variant, run, evidences, donors) for variant in report.variants)
     findings = (*report.findings, *_unsampled(run, evidences), *find_kernel_doubts(list(evidences.values())))
     return replace(report, variants=variants, findings=findings)
 
 
-def _build(loaded: LoadedVariant, hidden: Sequence[set[str]], coverage: Coverage | None) -> KernelEvidence:
+def _build(loaded: LoadedVariant, hidden: Sequence[set[str]], expected: Expected | None) -> KernelEvidence:
     result = loaded.results[0]
     return build_evidence(
         loaded.variant,
@@ -33,14 +36,23 @@ def _build(loaded: LoadedVariant, hidden: Sequence[set[str]], coverage: Coverage
         seen=result.features_seen,
         hidden=result.features_hidden,
         elsewhere=hidden,
-        version=result.executorch_version,
-        coverage=coverage,
+        expected=expected,
         times_are_real=loaded.times_are_real,
     )
 
 
 def _likeness(loaded: LoadedVariant) -> Likeness:
-    return tuple(sorted(loaded.experiment.hide_isa)), loaded.variant.threads
+    """What decides which kernels execute: the model, its method, the runner, what was hidden from it, cores, threads.
+
+    Our runner is one program wherever it lies, and says what was hidden. Of a stock one only its path is known.
+    """
+    experiment, first = loaded.experiment, next(iter(loaded.results), None)
+    runner = "" if first is None or not first.is_stock else str(experiment.runner_path)
+    hidden = first.features_hidden if first else experiment.hide_isa
+    return (
+        loaded.session.model_sha256, loaded.method, runner, tuple(sorted(hidden)), experiment.cpu_affinity,
+        loaded.variant.threads,
+    )  # fmt: skip
 
 
 def _complete(
@@ -59,12 +71,14 @@ def _complete(
 
 
 def _unsampled(run: LoadedRun, evidences: Mapping[Variant, KernelEvidence]) -> list[Finding]:
+    """Variants in trace mode that left no samples; where others were sampled, those that no runner of ours timed."""
     return [
         Finding(
             FindingKind.NOT_SAMPLED,
             f"{loaded.variant.label}: no kernels were sampled; its runner is {loaded.results[0].runner}.",
-            "Use the native runner on Linux: --runner native.",
+            "Use the native runner on Linux: --runner native, and no `runner_path`.",
         )
         for loaded in run.variants
-        if loaded.experiment.mode == TRACE and loaded.variant not in evidences and loaded.results
+        if loaded.results and loaded.variant not in evidences
+        if loaded.experiment.mode == TRACE or (evidences and loaded.results[0].is_stock)
     ]

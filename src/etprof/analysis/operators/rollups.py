@@ -32,13 +32,17 @@ _KEYS: dict[str, Callable[[OperatorRow, int], str]] = {
 GROUPINGS = tuple(_KEYS)
 
 
+def name_group(row: OperatorRow, by: str, depth: int = DEFAULT_DEPTH) -> str:
+    return _KEYS[by](row, depth)
+
+
 def roll_up(rows: Sequence[OperatorRow], by: str, depth: int = DEFAULT_DEPTH) -> tuple[RollupRow, ...]:
     """The groups with the longest time first. `depth` is for modules: how many names of their path count."""
     if by not in _KEYS:
         raise UnknownNameError("grouping of operators", by, GROUPINGS, hint=f"Known: {', '.join(GROUPINGS)}.")
     groups: dict[str, list[OperatorRow]] = {}
     for row in rows:
-        groups.setdefault(_KEYS[by](row, depth), []).append(row)
+        groups.setdefault(name_group(row, by, depth), []).append(row)
     return tuple(sorted((_build_row(name, own) for name, own in groups.items()), key=lambda row: -row.mean_ms))
 
 

@@ -11,12 +11,11 @@ from etprof.core.findings import Finding, FindingKind
 from etprof.core.plan import SEQUENTIAL, Variant
 from etprof.core.report import Comparison, VariantReport
 from etprof.core.run import BlockResult, Session
-from etprof.core.units import NO_TIMES, format_count, format_ms, format_percent, format_ratio
+from etprof.core.units import NO_TIMES, format_count, format_percent
 
 _WIDE_SPREAD = 0.05
 _DRIFT = 0.05
 _FEW_SAMPLES = 30
-_SLOW_FIRST_RUN = 2.0
 _COSTLY_TRACER = 0.15
 _ROSE = "The machine warmed up, was throttled, or got more other work; let it cool and close other programs."
 _FELL = "The machine was still settling, or other work ended; start when it is idle, or raise schedule.blocks."
@@ -131,13 +130,6 @@ def _latency_doubts(variant: VariantReport) -> Iterable[Finding]:
             FindingKind.FEW_RUNS,
             f"{variant.label}: only {format_count(latency.samples, 'timed iteration')}.",
             "Raise num_runs or schedule.blocks; percentiles of so few are not meaningful.",
-        )
-    if latency.cold_ms and latency.cold_ms > _SLOW_FIRST_RUN * latency.median_ms:
-        yield Finding(
-            FindingKind.SLOW_FIRST_RUN,
-            f"{variant.label}: the first inference took {format_ms(latency.cold_ms)}, "
-            f"{format_ratio(latency.cold_ms / latency.median_ms)} the steady {format_ms(latency.median_ms)}.",
-            "The first inference is what users notice: warm up the model when the application starts.",
         )
     if latency.tracer_cost is not None and latency.tracer_cost > _COSTLY_TRACER:
         yield Finding(

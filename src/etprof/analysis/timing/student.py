@@ -36,7 +36,7 @@ def _density(value: float, degrees: float) -> float:
 
 def two_sided_tail(value: float, degrees: float) -> float:
     """The share beyond `value` on both sides."""
-    return _incomplete_beta(degrees / (degrees + value * value), degrees / 2, 0.5)
+    return 1.0 if not value else _incomplete_beta(degrees / (degrees + value * value), degrees / 2, 0.5)
 
 
 def _incomplete_beta(x: float, a: float, b: float) -> float:

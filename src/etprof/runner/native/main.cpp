@@ -18,6 +18,7 @@
 #include "failure.h"
 #include "hiding.h"
 #include "options.h"
+#include "peaks.h"
 #include "program.h"
 #include "result.h"
 #include "sampler.h"
@@ -213,6 +214,17 @@ void write_result(const Options& options, const Result& result, const std::strin
   }
 }
 
+void write_peaks(const Options& options) {
+  check_writable(options.result_path);
+  const long usable = static_cast<long>(read_affinity().size());
+  const std::string text = measure_peaks(options.peaks, options.cpu_threads > 0 ? options.cpu_threads : usable);
+  if (options.result_path.empty()) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else {
+    write_file(options.result_path, text.data(), text.size());
+  }
+}
+
 int complain(const Failure& failure) {
   std::fprintf(stderr, "error: %s\n", failure.what());
   return static_cast<int>(failure.code);
@@ -227,6 +239,14 @@ int run(int argc, char** argv) {
   }
   if (options.help) {
     std::fputs(help_text().c_str(), stdout);
+    return 0;
+  }
+  if (options.peaks >= 0) {
+    try {
+      write_peaks(options);
+    } catch (const Failure& failure) {
+      return complain(failure);
+    }
     return 0;
   }
   Result result;

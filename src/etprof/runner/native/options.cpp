@@ -17,6 +17,7 @@ constexpr long kMaxSampleRate = 20000;
 constexpr long kMaxSampleMs = 600000;
 constexpr long kMaxSamples = 1 << 26;
 constexpr long kMaxSize = 0x7fffffff;
+constexpr long kMaxPasses = 1000;
 
 struct Flag {
   const char* name;
@@ -119,6 +120,10 @@ const std::vector<Flag>& flags() {
        number("sample_ms", &Options::sample_ms, 0, kMaxSampleMs)},
       {"sample_buffer", "N", "samples kept at most, later ones are counted as dropped; default: 1048576",
        number("sample_buffer", &Options::sample_buffer, 1, kMaxSamples)},
+      {"peaks", "N",
+       "run no model: measure N times what this CPU can do at up to --cpu_threads threads;\n"
+       "                           0 checks the loops and measures nothing",
+       number("peaks", &Options::peaks, 0, kMaxPasses)},
   };
   return all;
 }
@@ -133,7 +138,7 @@ const Flag& find_flag(const std::string& name) {
 }
 
 void check(const Options& options) {
-  if (options.model_path.empty()) {
+  if (options.model_path.empty() && options.peaks < 0) {
     throw Failure(ExitCode::kUsage, "Name the model with --model_path FILE. --help lists all flags.");
   }
   if (options.cpu_threads == 0) {

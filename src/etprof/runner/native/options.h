@@ -28,6 +28,7 @@ struct Options {
   long sample_rate = 1000;
   long sample_ms = 1000;
   long sample_buffer = 1 << 20;
+  long peaks = -1;
   bool help = false;
 };
 

@@ -1,0 +1,34 @@
+"""The kind of layer that takes most time: many operators may take what none of them takes alone."""
+
+from collections.abc import Iterator
+
+from etprof.analysis.advice.facts import Facts, Operator
+from etprof.analysis.advice.rule import Level, Match, Rule
+from etprof.analysis.advice.wording import tell
+from etprof.core.categories import DATA_MOVEMENT, ELEMENTWISE
+
+
+def _find(facts: Facts) -> Iterator[Match]:
+    kinds: dict[str, list[Operator]] = {}
+    for each in facts.unclaimed:
+        if each.row.delegated and each.row.category not in (DATA_MOVEMENT, ELEMENTWISE):
+            kinds.setdefault(each.row.kind, []).append(each)
+    several = [(kind, operators) for kind, operators in kinds.items() if kind and len(operators) > 1]
+    for kind, operators in sorted(several, key=lambda item: -facts.share_of(item[1]))[:1]:
+        title = f"Make the {len(operators)} operators of kind {kind} faster"
+        yield Match(title=title, reason=f"{tell(facts, operators)}.", operators=tuple(operators))
+
+
+RULE = Rule(
+    id="largest-kind",
+    title="The kind of layer that takes most time",
+    looks_at="operators of one kind of layer together; data movement and elementwise operators have rules of their own",
+    bound="the time of these operators",
+    advice="Layers of another kind, or fewer of them, have the largest effect here.",
+    snippet="""\
+# Fewer channels where accuracy allows it: a convolution costs channels in times channels out.
+torch.nn.Conv2d(64, 64, 3, padding=1)  # 36,864 multiply-accumulates for each output pixel
+torch.nn.Conv2d(48, 48, 3, padding=1)  # 20,736""",
+    level=Level.GENERAL,
+    find=_find,
+)
