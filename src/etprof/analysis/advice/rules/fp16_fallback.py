@@ -51,6 +51,7 @@ class TanhGelu(torch.nn.Module):
     def forward(self, x):
         return 0.5 * x * (1.0 + torch.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
 
+
 # In place of torch.nn.GELU() in a model that is exported with --dtype fp16.""",
     find=_find,
 )
