@@ -34,6 +34,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def interrupts_are_heard() -> Iterator[None]:
     """A job in a shell's background ignores Ctrl-C, and so does all it starts; tests that interrupt must be heard."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        # Under nohup the tests go on, and what they start hears it: a handler is not inherited.
+        signal.signal(signal.SIGHUP, lambda _number, _frame: None)
     yield
     signal.signal(signal.SIGINT, before)
 

@@ -89,7 +89,7 @@ class Workspace:
         """Any run a document names is there: a copy of one of ours, with the artifacts beside it."""
         baseline = (_MAC if name in ("mac", "android") else _LINUX)[0]
         measured = self.folder / "measured" / baseline
-        for source, target in (("artifacts", "artifacts"), ("run", f"runs/{name}")):
+        for source, target in (("artifacts", "artifacts"), ("runs/here", f"runs/{name}")):
             if not (self.folder / home / target).exists():
                 shutil.copytree(measured / source, self.folder / home / target)
 
@@ -121,7 +121,7 @@ def build_workspace(folder: Path) -> Workspace:
         shutil.copytree(exported, measured / "artifacts")
         plan = measured / "plan.json"
         threads = [1, 2] if baseline == _MAC[0] else [1]
-        content = _plan(baseline, candidate, measured / f"artifacts/{stem}.pte", measured / "run", threads)
+        content = _plan(baseline, candidate, measured / f"artifacts/{stem}.pte", measured / "runs/here", threads)
         plan.write_text(json.dumps(content))
         _must(workspace.run(f"python model_profiling/scripts/mac_pipeline.py --config {plan}"))
     return workspace

@@ -13,6 +13,7 @@ import pytest
 from etprof.core.layout import METRICS
 from parts import need
 from scripted_device import a_runnable_plan, run_scripted
+from scripted_etprof import find_processes, wait_until
 from soak import Life, Soak, render, soak
 
 MINUTES = 3.0
@@ -42,7 +43,9 @@ def test_what_is_lost_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     del content["results"][1]
     metrics.write_text(json.dumps(content))
     (plan.output_root / "off" / "off_t1_b2.etdump").write_bytes(b"another trace")
-    with subprocess.Popen(["sh", "-c", "sleep 60", plan.output_root]) as left:
+    with subprocess.Popen(["sh", "-c", "read -r _", plan.output_root], stdin=subprocess.PIPE) as left:
+        # The system shows a command line a moment after the process has begun.
+        wait_until(lambda: find_processes(plan.output_root), "the process is listed")
         monkeypatch.setattr("soak.PATIENCE_S", 0.1)
         life.check()
         os.kill(left.pid, signal.SIGKILL)

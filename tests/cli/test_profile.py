@@ -45,8 +45,8 @@ def test_the_default_folder_carries_the_precision_and_is_told(out_toy_cnn: Path,
     assert main(["profile", str(out_toy_cnn / "artifacts" / "toy_cnn_xnnpack_fp32.pte"), *SHORT]) == 0
     assert f"results go to {folder}\n" in capsys.readouterr().err
     assert load_session(folder).export_meta
-    assert main(["profile", str(out_toy_cnn / "artifacts" / "toy_cnn_xnnpack_fp32.pte"), *SHORT]) == 2
-    assert "Add --force to move it aside, --resume to finish it, or --output-root" in capsys.readouterr().err
+    assert main(["profile", str(out_toy_cnn / "artifacts" / "toy_cnn_xnnpack_fp32.pte"), *SHORT]) == 0
+    assert len(list((folder / "earlier").iterdir())) == 1, "the first run is kept"
 
 
 def test_a_dry_run_shows_the_plan_of_this_machine_and_runs_nothing(out_toy_cnn: Path, capsys: Capture) -> None:

@@ -116,3 +116,11 @@ def test_every_table_and_column_is_documented() -> None:
     assert list(lines) == list(TABLES)
     for table, columns in TABLES.items():
         assert lines[table].split(" | ")[-1].rstrip(" |").replace("`", "").split(", ") == list(columns)
+
+
+@pytest.mark.parametrize("statement", ["", " ", "-- nothing"])
+def test_an_empty_query_is_refused(tmp_path: Path, statement: str) -> None:
+    file = tmp_path / "h.duckdb"
+    add_rows(file, [rows()])
+    with pytest.raises(UsageError, match="The query is empty"):
+        query(file, statement)

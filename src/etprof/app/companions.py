@@ -6,6 +6,7 @@ from pathlib import Path
 from etprof.core.plan import MODES, TIMING, TRACE, Experiment
 from etprof.core.run import Session
 from etprof.store.earlier_runs import StoredSession, list_earlier, list_joined
+from etprof.store.session_file import load_session
 
 _GIVES = {TIMING: "latency is", TRACE: "kernels are"}
 
@@ -34,12 +35,12 @@ def find_companions(folder: Path, newest: Session) -> tuple[list[StoredSession],
     return taken, tuple(note for note in (origins, *notes) if note)
 
 
-def describe_runs(folder: Path, newest: Session) -> list[str]:
+def describe_runs(folder: Path) -> list[str]:
     """A line for each run in a folder that holds several, the newest first."""
     others = [*reversed(list_joined(folder)), *reversed(list_earlier(folder))]
     if not others:
         return []
-    lines = [f"newest run: {_describe(newest)}"]
+    lines = [f"newest run: {_describe(load_session(folder))}"]
     return lines + [f"earlier run: {_describe(each.session)}, in {_place(each, folder)}" for each in others]
 
 

@@ -88,7 +88,7 @@ def validate_run(folder: Path, *, deep: bool) -> list[str]:
 
 def list_runs(folder: Path) -> list[str]:
     """A line for each run in a folder that holds several; none for a folder of one."""
-    return describe_runs(folder, load_session(folder))
+    return describe_runs(folder)
 
 
 def _read_traces(folder: Path, session: Session, known: Mapping[str, Trace]) -> dict[str, Trace]:

@@ -92,7 +92,10 @@ def query(path: Path, statement: str, parameters: Mapping[str, object] | None = 
 
     with _open(path, read_only=True) as connection:
         try:
-            answer = connection.execute(statement, dict(parameters or {}))
+            # Nothing but space or a comment has no answer, which DuckDB's types do not say.
+            answer: duckdb.DuckDBPyConnection | None = connection.execute(statement, dict(parameters or {}))
+            if answer is None:
+                raise UsageError("The query is empty.", hint='Such as "select * from runs".')
             rows = answer.fetchall() if most_rows < 0 else answer.fetchmany(most_rows + 1)
             if 0 <= most_rows < len(rows):
                 raise UsageError(f"The answer has more than {most_rows} rows.", hint="Add a LIMIT to the query.")
