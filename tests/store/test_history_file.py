@@ -124,3 +124,12 @@ def test_an_empty_query_is_refused(tmp_path: Path, statement: str) -> None:
     add_rows(file, [rows()])
     with pytest.raises(UsageError, match="The query is empty"):
         query(file, statement)
+
+
+def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not text"):
+        add_rows(tmp_path / "h\udce8.duckdb", [rows()])
+    add_rows(tmp_path / "h.duckdb", [rows()])
+    with pytest.raises(UsageError, match="not text"):
+        query(tmp_path / "h.duckdb", "select '\udce8'")
+    assert [path.name for path in tmp_path.iterdir()] == ["h.duckdb"]

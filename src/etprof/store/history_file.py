@@ -90,10 +90,13 @@ def query(path: Path, statement: str, parameters: Mapping[str, object] | None = 
     """One statement that only reads; what a user wrote may neither write nor open a file."""
     import duckdb
 
+    values = dict(parameters or {})
+    for text in (statement, *values.values()):
+        _require_text(str(text), "The query cannot be answered")
     with _open(path, read_only=True) as connection:
         try:
             # Nothing but space or a comment has no answer, which DuckDB's types do not say.
-            answer: duckdb.DuckDBPyConnection | None = connection.execute(statement, dict(parameters or {}))
+            answer: duckdb.DuckDBPyConnection | None = connection.execute(statement, values)
             if answer is None:
                 raise UsageError("The query is empty.", hint='Such as "select * from runs".')
             rows = answer.fetchall() if most_rows < 0 else answer.fetchmany(most_rows + 1)
@@ -134,6 +137,14 @@ def _insert(connection: "duckdb.DuckDBPyConnection", table: str, rows: Sequence[
     )
 
 
+def _require_text(text: str, problem: str) -> None:
+    """DuckDB takes no bytes that are not text, which a name from a command line may hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{problem}: it has bytes that are not text.", hint="Use UTF-8.") from error
+
+
 @contextmanager
 def _open(path: Path, *, read_only: bool = False, files: bool = False) -> Iterator["duckdb.DuckDBPyConnection"]:
     try:
@@ -142,6 +153,7 @@ def _open(path: Path, *, read_only: bool = False, files: bool = False) -> Iterat
         raise DependencyError(
             "The history needs duckdb and ruptures.", hint='Run: pip install "etprof[history]"'
         ) from error
+    _require_text(str(path), f"{path} cannot hold a history")
     if read_only and not path.is_file():
         raise UsageError(f"There is no history {path}.", hint=f"Add a run to it: etprof history add RUN --file {path}")
     config = {} if files or not read_only else {"enable_external_access": "false", "lock_configuration": "true"}
