@@ -156,7 +156,7 @@ def test_four_bit_weights_in_blocks_fall_back_and_are_explained(
 ) -> None:
     found = prove(command, kernel_models / "products_int4.pte", tmp_path)
     doubts = {f.kind: f.message for f in find_kernel_doubts([found])}
-    assert "Its 4-bit weights are scaled in groups" in doubts[FindingKind.FELL_BACK]
+    assert "Its 4-bit weights are stored in groups" in doubts[FindingKind.FELL_BACK]
 
 
 def test_a_1x1_convolution_in_fp16_falls_back_with_its_reason(
