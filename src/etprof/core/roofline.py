@@ -8,8 +8,23 @@ from etprof.core.operators import OperatorId
 COMPUTE, OVERHEAD = "compute", "overhead"
 
 
+class _AgainstFloor:
+    """What follows from a time and the shortest that is possible."""
+
+    mean_ms: float
+    floor_ms: float
+
+    @property
+    def share_of_ceiling(self) -> float:
+        return self.floor_ms / self.mean_ms if self.mean_ms else 0.0
+
+    @property
+    def lost_ms(self) -> float:
+        return max(self.mean_ms - self.floor_ms, 0.0)
+
+
 @dataclass(frozen=True)
-class RooflineRow:
+class RooflineRow(_AgainstFloor):
     """One operator against its ceiling, per inference.
 
     Operations are floating-point and integer ones, two for each multiply-add. `ceiling` names the instructions that
@@ -35,31 +50,15 @@ class RooflineRow:
     floor_ms: float
     bound: str
 
-    @property
-    def share_of_ceiling(self) -> float:
-        return self.floor_ms / self.mean_ms if self.mean_ms else 0.0
-
-    @property
-    def lost_ms(self) -> float:
-        return max(self.mean_ms - self.floor_ms, 0.0)
-
 
 @dataclass(frozen=True)
-class RooflineGroup:
+class RooflineGroup(_AgainstFloor):
     """Operators with something in common: their time, the shortest possible, and what lies between."""
 
     name: str
     count: int
     mean_ms: float
     floor_ms: float
-
-    @property
-    def share_of_ceiling(self) -> float:
-        return self.floor_ms / self.mean_ms if self.mean_ms else 0.0
-
-    @property
-    def lost_ms(self) -> float:
-        return max(self.mean_ms - self.floor_ms, 0.0)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from etprof.core.peaks import LEVELS
 from etprof.core.report import Report
 from etprof.core.roofline import Roofline, RooflineGroup, RooflineRow
 from etprof.core.units import format_ms, format_percent, format_rate
-from etprof.reports.rollup_tables import HEADINGS, RollupColumn
+from etprof.reports.rollup_tables import RollupColumn, RollupTable
 from etprof.reports.sentences import EMULATED, NO_GRAPH
 from etprof.reports.text_table import Column, TextTable, render_table, wrap
 
@@ -32,26 +32,6 @@ class RooflineTable:
     headings: tuple[str, ...]
     lines: tuple[RooflineLine, ...]
     left_out: int
-
-
-@dataclass(frozen=True)
-class LossTable:
-    """Groups of operators of one variant, as the tables of groups are rendered."""
-
-    by: str
-    title: str
-    names: tuple[str, ...]
-    columns: tuple[RollupColumn, ...]
-    left_out: int
-
-    @property
-    def heading(self) -> str:
-        return HEADINGS[self.by]
-
-    @property
-    def lines(self) -> list[tuple[str, tuple[str, ...]]]:
-        cells = zip(*(column.cells for column in self.columns), strict=True)
-        return list(zip(self.names, cells, strict=True))
 
 
 def list_shown(report: Report) -> list[tuple[str, Roofline]]:
@@ -123,11 +103,11 @@ def build_roofline_table(label: str, roofline: Roofline, most: int | None) -> Ro
     return RooflineTable(label, headings, lines, len(roofline.rows) - len(rows))
 
 
-def build_loss_tables(label: str, roofline: Roofline, most: int | None) -> list[LossTable]:
+def build_loss_tables(label: str, roofline: Roofline, most: int | None) -> list[RollupTable]:
     return [_build_loss_table(label, by, groups, most) for by, groups in roofline.groups.items()]
 
 
-def _build_loss_table(title: str, by: str, groups: tuple[RooflineGroup, ...], most: int | None) -> LossTable:
+def _build_loss_table(title: str, by: str, groups: tuple[RooflineGroup, ...], most: int | None) -> RollupTable:
     shown = groups[:most]
     columns = (
         RollupColumn("lost", tuple(format_ms(group.lost_ms) for group in shown)),
@@ -136,7 +116,7 @@ def _build_loss_table(title: str, by: str, groups: tuple[RooflineGroup, ...], mo
         RollupColumn("of ceiling", tuple(format_share(group.share_of_ceiling) for group in shown)),
         RollupColumn("operators", tuple(str(group.count) for group in shown), 2),
     )
-    return LossTable(by, title, tuple(group.name for group in shown), columns, len(groups) - len(shown))
+    return RollupTable(by, title, tuple(group.name for group in shown), columns, len(groups) - len(shown))
 
 
 def list_sentences(report: Report) -> list[str]:
@@ -168,7 +148,7 @@ def _as_text(table: RooflineTable) -> TextTable:
     return TextTable(f"Time above the ceiling, per inference; {table.title}{left_out}", columns)
 
 
-def _loss_as_text(table: LossTable) -> TextTable:
+def _loss_as_text(table: RollupTable) -> TextTable:
     columns = [Column(table.heading.lower(), table.names)]
     columns += [Column(each.heading, each.cells, each.importance, right=True) for each in table.columns]
     return TextTable(f"Time above the ceiling by {table.by}; {table.title}", columns)

@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from etprof.core.errors import TraceError
 from etprof.core.peaks import ACCESSES, CLOCK, LEVELS, PEAK_LOOPS, CheckedLoop, PassRates, PeakPasses
 from etprof.core.plan import MOST_CORES
-from etprof.core.regular_files import read_regular
+from etprof.traces.runner_answers import RunnerAnswer, read_answer
 
 _SCHEMA_VERSION = 1
 _MOST_BYTES = 1 << 22
@@ -41,8 +40,7 @@ class _Measured(BaseModel):
         return self.loop in _LOOPS or (self.level in LEVELS and self.access in ACCESSES)
 
 
-class _PeaksResult(BaseModel):
-    schema_version: int
+class _PeaksResult(RunnerAnswer):
     caches: dict[str, _Count]
     checked: Annotated[tuple[_Checked, ...], Field(max_length=_MOST_LOOPS)]
     measured: Annotated[tuple[_Measured, ...], Field(max_length=_MOST_LOOPS)]
@@ -50,19 +48,9 @@ class _PeaksResult(BaseModel):
 
 def read_peaks_result(path: Path) -> PeakPasses:
     """What no loop of ours is called is left out: a newer runner may have more."""
-    try:
-        said = _PeaksResult.model_validate_json(read_regular(path, _MOST_BYTES))
-    except OSError as error:
-        raise TraceError(f"The runner left no result file {path.name}.") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise TraceError(f"{path.name} does not hold the peaks of a CPU: {where}: {first['msg']}.") from error
-    if said.schema_version != _SCHEMA_VERSION:
-        raise TraceError(
-            f"{path.name} has version {said.schema_version}; this etprof reads version {_SCHEMA_VERSION}.",
-            hint="Rebuild the runner with `etprof runner build`.",
-        )
+    said = read_answer(
+        path, _PeaksResult, version=_SCHEMA_VERSION, most_bytes=_MOST_BYTES, wrong="does not hold the peaks of a CPU"
+    )
     return PeakPasses(
         cache_bytes={level: size for level, size in said.caches.items() if level in LEVELS and size},
         checked=tuple(CheckedLoop(c.name, c.instructions, c.macs, c.sum) for c in said.checked if c.name in _LOOPS),

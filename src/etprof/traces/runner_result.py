@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from etprof.core.errors import TraceError
 from etprof.core.regular_files import read_regular
 from etprof.core.run import BlockResult, CpuState, CpuTime, OutputTensor, RunnerResult, ThreadTime
+from etprof.traces.runner_answers import RunnerAnswer, read_answer
 
 # 1: the first.
 # 2: frequencies have the number of their core; `cpu_time`.
@@ -48,12 +49,11 @@ class _CpuTime(BaseModel):
     threads: tuple[_ThreadTime, ...]
 
 
-class _RunnerResult(BaseModel):
+class _RunnerResult(RunnerAnswer):
     """The contract of docs/reference/runner.md; a runner may say more than we read."""
 
     model_config = ConfigDict(extra="ignore", strict=False)
 
-    schema_version: int
     runner: str
     executorch_version: str
     error: str
@@ -75,19 +75,9 @@ class _RunnerResult(BaseModel):
 
 
 def read_runner_result(path: Path) -> RunnerResult:
-    try:
-        said = _RunnerResult.model_validate_json(read_regular(path, _MOST_BYTES))
-    except OSError as error:
-        raise TraceError(f"The runner left no result file {path.name}.") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise TraceError(f"{path.name} is not a runner's result: {where}: {first['msg']}.") from error
-    if said.schema_version != _SCHEMA_VERSION:
-        raise TraceError(
-            f"{path.name} has version {said.schema_version}; this etprof reads version {_SCHEMA_VERSION}.",
-            hint="Rebuild the runner with `etprof runner build`.",
-        )
+    said = read_answer(
+        path, _RunnerResult, version=_SCHEMA_VERSION, most_bytes=_MOST_BYTES, wrong="is not a runner's result"
+    )
     return RunnerResult(
         error=said.error,
         runner=said.runner,
