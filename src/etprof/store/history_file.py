@@ -179,14 +179,20 @@ def _connect(path: Path, *, read_only: bool, config: dict[str, str]) -> "duckdb.
             return duckdb.connect(str(path), read_only=read_only, config=dict(config))
         except duckdb.IOException as error:
             if "lock" not in str(error).lower():
-                raise StoreError(f"{path} is not a history: {str(error).splitlines()[0]}") from error
+                raise _not_a_history(path, error) from error
             if time.monotonic() > ends:
                 raise StoreError(
                     f"{path} is in use by another process.", hint="Wait until it ends, and try again."
                 ) from error
             time.sleep(_PAUSE_S)
         except duckdb.Error as error:
-            raise StoreError(f"{path} is not a history: {str(error).splitlines()[0]}") from error
+            raise _not_a_history(path, error) from error
+
+
+def _not_a_history(path: Path, error: Exception) -> StoreError:
+    return StoreError(
+        f"{path} is not a history: {str(error).splitlines()[0]}", hint="Name a file that `etprof history add` wrote."
+    )
 
 
 def _check_version(connection: "duckdb.DuckDBPyConnection", path: Path, *, read_only: bool) -> None:
