@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: quickstart test check format docs reference sample
+.PHONY: quickstart test check format docs reference sample release arm64-quickstart
 
 # With SYSTEM_TORCH=1 the torch of the active environment is used; scripts/install has the other settings.
 quickstart: $(VENV)/runtime
@@ -36,6 +36,14 @@ reference: $(VENV)/develop
 # The sample reports that the documentation shows.
 sample: $(VENV)/develop
 	@scripts/make_sample
+
+# The quick start on an arm64 Debian under QEMU; by hand, since it takes half an hour.
+arm64-quickstart:
+	@scripts/arm64_quickstart
+
+# Wheel, source archive, runner bundles with their licences, notes and checksums: dist/etprof-VERSION.
+release: $(VENV)/develop
+	@$(BIN)/python scripts/release.py
 
 $(VENV)/runtime: pyproject.toml constraints.txt scripts/install
 	@PYTHON=$(PYTHON) scripts/install $(VENV) runtime

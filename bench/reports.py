@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from etprof.core.plan import Experiment, Pair, Plan, Schedule
-from etprof.core.run import BlockResult, DeviceInfo, Session
+from etprof.core.plan import Experiment, Pair, Plan, Program, Schedule
+from etprof.core.run import BlockResult, DeviceInfo, ProgramRecord, Session
 from etprof.store.session_file import save_session
 
 LIMIT_SECONDS, LIMIT_BYTES, LIMIT_HTML = 2.0, 500e6, 3e6
@@ -67,9 +67,7 @@ def build_run(folder: Path, operators: int, iterations: int) -> Path:
     session = Session(
         plan=Plan(model, run_dir, variants, (Pair("off", "on"),), Schedule(blocks=1)),
         device=DeviceInfo("this machine", "Linux", "x86_64", "a CPU", 1, ()),
-        model_sha256="",
-        inputs_sha256=(),
-        export_meta=None,
+        programs=(ProgramRecord(Program(model), tuple(each.name for each in variants), model_sha256=""),),
         versions={},
         command="bench/reports.py",
         started_at="2026-01-01T00:00:00+00:00",

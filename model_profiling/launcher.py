@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,7 +24,11 @@ def main(words: Sequence[str], *, several: Sequence[str] = ()) -> int:
         return _start_in_environment()
     from etprof.cli.main import main as run
 
-    return run(list(_repeat_options(words, several)))
+    code = run(list(_repeat_options(words, several)))
+    if code and shutil.which("etprof") is None:
+        where = os.path.relpath(Path(sys.executable).with_name("etprof"))
+        sys.stderr.write(f"note: `etprof` is {where} here, or activate its environment first\n")
+    return code
 
 
 def _start_in_environment() -> int:

@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,12 +26,13 @@ class AdbDevice:
 
     folder: Path
     server: "subprocess.Popen[bytes]"
+    program: Sequence[str]
     daemon: "subprocess.Popen[bytes] | None" = None
 
     def start(self) -> None:
         with (self.folder / "adbd.log").open("ab") as log:
             self.daemon = subprocess.Popen(
-                [*enter(self.server.pid), str(adbd_path())], stdout=log, stderr=log, env=_environment(self.folder)
+                [*enter(self.server.pid), *self.program], stdout=log, stderr=log, env=_environment(self.folder)
             )
 
     def stop(self) -> None:
@@ -66,9 +67,10 @@ def adbd_path() -> Path:
 
 
 @contextmanager
-def running_adbd(folder: Path) -> Iterator[AdbDevice]:
+def running_adbd(folder: Path, program: Sequence[str] = ()) -> Iterator[AdbDevice]:
+    """The daemon of this machine, or the one that a command starts."""
     need(shutil.which("adb"), "there is no adb")
-    need(adbd_path().exists(), "there is no adbd; scripts/get_adbd brings it")
+    need(program or adbd_path().exists(), "there is no adbd; scripts/get_adbd brings it")
     need(can_have_namespaces(), "this system gives no network namespace")
     folder.mkdir(parents=True)
     with (folder / "server.log").open("wb") as log:
@@ -76,7 +78,7 @@ def running_adbd(folder: Path) -> Iterator[AdbDevice]:
             [*unshare(), "sh", "-c", "ip link set lo up && exec adb nodaemon server"],
             stdout=log, stderr=log, env=_environment(folder),
         )  # fmt: skip
-    device = AdbDevice(folder, server)
+    device = AdbDevice(folder, server, program or [str(adbd_path())])
     try:
         deadline = time.monotonic() + 10
         while not _socket(folder).exists():

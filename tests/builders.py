@@ -10,7 +10,7 @@ from etprof.core.loaded_run import LoadedRun, LoadedVariant, Outputs, SampledBlo
 from etprof.core.model import Delegation, ExportedFile, ExportMeta, ModelSource, Numerics, Weights
 from etprof.core.peaks import Peaks
 from etprof.core.plan import Experiment, Pair, Plan, Schedule
-from etprof.core.run import BlockResult, DeviceInfo, Session
+from etprof.core.run import BlockResult, DeviceInfo, ProgramRecord, Session
 from etprof.core.samples import KernelSamples
 from etprof.core.trace import Trace
 
@@ -53,20 +53,43 @@ def a_result(experiment: str = "on", index: int = 0, median_ms: float = 2.0, **c
     return replace(result, **changes)
 
 
+# What is known of each program of a session, not of the session itself.
+_OF_PROGRAMS = ("model_sha256", "inputs_sha256", "export_meta", "state", "reference")
+
+
 def a_session(plan: Plan | None = None, results: tuple[BlockResult, ...] = (), **changes: Any) -> Session:
+    """With a record of each program of the plan; `changes` may name what all of the records hold."""
+    plan = plan or a_plan()
+    known = {"model_sha256": "0" * 64, "inputs_sha256": ("1" * 64,)}
+    known |= {name: changes.pop(name) for name in _OF_PROGRAMS if name in changes}
     session = Session(
-        plan=plan or a_plan(),
+        plan=plan,
         device=a_device_info(),
-        model_sha256="0" * 64,
-        inputs_sha256=("1" * 64,),
-        export_meta=None,
+        programs=(),
         versions={"etprof": "0.1.0"},
         command="etprof run",
         started_at="2026-01-01T00:00:00+00:00",
         stop_reason="all planned rounds were run",
         results=results,
     )
-    return replace(session, **changes)
+    return replace(session, **{"programs": records_of(plan, **known), **changes})
+
+
+def records_of(plan: Plan, **known: Any) -> tuple[ProgramRecord, ...]:
+    """A record of each program that the experiments of a plan run."""
+    names = {each: tuple(e.name for e in plan.experiments if plan.program(e.name) == each) for each in plan.programs}
+    return tuple(ProgramRecord(program, experiments, **known) for program, experiments in names.items())
+
+
+def with_plan(session: Session, plan: Plan, **changes: Any) -> Session:
+    """The session with another plan, whose programs are known as the first one was."""
+    known = {name: getattr(session.programs[0], name) for name in _OF_PROGRAMS}
+    return replace(session, plan=plan, programs=records_of(plan, **known), **changes)
+
+
+def with_program(session: Session, **known: Any) -> Session:
+    """The session with other facts about all of its programs."""
+    return replace(session, programs=tuple(replace(each, **known) for each in session.programs))
 
 
 def a_loaded_run(
@@ -74,6 +97,7 @@ def a_loaded_run(
     traces: Mapping[str, Sequence[Trace]] | None = None,
     *,
     outputs: Mapping[str, Outputs] | None = None,
+    references: Mapping[str, Outputs] | None = None,
     sampled: Mapping[str, Sequence[tuple[KernelSamples, Trace]]] | None = None,
     graph: ModelGraph | None = None,
     peaks: Peaks | None = None,
@@ -90,6 +114,7 @@ def a_loaded_run(
             traces=tuple((traces or {}).get(variant.experiment, ())),
             sampled=tuple(SampledBlock(*block) for block in (sampled or {}).get(variant.experiment, ())),
             outputs=(outputs or {}).get(variant.experiment),
+            reference=(references or {}).get(variant.experiment),
             peaks=peaks,
         )
         for variant in session.plan.variants

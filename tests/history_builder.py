@@ -35,5 +35,5 @@ def add_days(file: Path, scales: Sequence[float], *, every_day: bool = False, **
     for number, scale in enumerate(scales):
         analysis = an_analysis(number, scale, **(changes if every_day or scale > _SLOW else {}))
         commit = f"c{number // len(STEADY)}"
-        runs.append(build_rows(analysis, content_sha256=str(number), added_at="2026-02-01", commit=commit))
+        runs.extend(build_rows(analysis, content_sha256=str(number), added_at="2026-02-01", commit=commit))
     add_rows(file, runs)

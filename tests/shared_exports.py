@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from etprof.core.model import Artifact
+from etprof.core.runtimes import ONNXRUNTIME, RUNTIMES
+from etprof.export.converted import Origin, convert
 from etprof.export.exporter import ExportRequest, export_model
 from etprof.export.meta import load_meta
 from etprof.export.request import Quantization
+from parts import need
 
 MODELS = Path(__file__).parents[1] / "model_profiling" / "models"
 
@@ -39,6 +43,13 @@ class SharedExports:
             # An export's meta file is the last to appear, so one that died is made again.
             meta = load_meta(request.pte)
             return Artifact(request.pte, meta) if meta else export_model(request)
+
+    def converted(self, artifact: Artifact, runtime: str = ONNXRUNTIME) -> Path:
+        """What another runtime runs of one of these exports."""
+        packages = RUNTIMES[runtime].packages
+        need(all(find_spec(name) for name in packages), f"not all of {', '.join(packages)} are installed")
+        with _locked(self.folder / f"{artifact.pte.parent.name}.{runtime}.lock"):
+            return convert(artifact, runtime, Origin(MODELS))
 
 
 def session_exports(temporary: pytest.TempPathFactory) -> SharedExports:

@@ -1,6 +1,7 @@
 """Whatever bytes a file holds, its reader gives a value or one of our errors."""
 
 import atexit
+import gzip
 import shutil
 from collections.abc import Callable
 from functools import cache, partial
@@ -12,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import an_export_meta
+from device_builder import a_packed_bundle
 from etdump_builder import Event, build_etdump
 from etprof.app.trace_tables import write_timelines
 from etprof.core.layout import MANIFEST, METRICS, export_meta_path
 from etprof.export.graph_file import load_graph
 from etprof.export.meta import load_meta, save_meta
+from etprof.runner.bundle_archive import open_archive
 from etprof.skills.document import read_skill
 from etprof.store.json_file import write_json
 from etprof.store.kernel_files import load_kernels, write_rows
@@ -31,8 +34,10 @@ from etprof.traces.program import read_program
 from etprof.traces.program_graph import read_graphs
 from etprof.traces.runner_result import read_runner_result
 from etprof.traces.stock_log import read_stock_log
+from etprof.traces.trace_file import read_trace
 from etprof.traces.xnn_log import read_xnn_log
 from fuzzed import EXAMPLES, Format, damage
+from onnxruntime_builder import Node, write_profile
 from payload_builder import DELEGATED
 from program_builder import build_program
 from sample_builder import NEON, SME, place, samples, write_samples
@@ -103,6 +108,19 @@ def _plan() -> Format:
     return _of_file(path, load_plan)
 
 
+def _bundle() -> Format:
+    """The archive before it is compressed, where damage reaches what is inside."""
+    packed = a_packed_bundle(_folder() / "bundle.tar.gz")
+
+    def read(path: Path) -> object:
+        packed.write_bytes(gzip.compress(path.read_bytes(), 1))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("ETPROF_CACHE", str(_folder() / "cache"))
+            return open_archive(packed, "arm64", "1.5.1", lambda _: None)
+
+    return Format(_folder() / "bundle.tar", gzip.decompress(packed.read_bytes()), read)
+
+
 def _text(text: str, read: Callable[[Path], object]) -> Format:
     return Format(_folder() / "damaged.txt", text.encode(), read)
 
@@ -114,6 +132,9 @@ _SKILL = next((ROOT / "agent_skill_ml_profiling").glob("04_*.md"))
 
 FORMATS: dict[str, Callable[[], Format]] = {
     "ETDump": lambda: Format(_folder() / "a.etdump", build_etdump([("", [Event("Conv", 1, 2, 0)])]), read_etdump),
+    "profile of ONNX Runtime": lambda: _of_file(
+        write_profile(_folder() / "a.ortprofile", [Node("Conv", 5), Node("Relu", 1)], runs=2), read_trace
+    ),
     "program": lambda: Format(_folder() / "a.pte", build_program(), read_program),
     "program's graph": lambda: Format(_folder() / "a.pte", build_program(DELEGATED), read_graphs),
     "result": lambda: _of_file(_run() / "on" / "on_t1.result.json", read_runner_result),
@@ -132,6 +153,7 @@ FORMATS: dict[str, Callable[[], Format]] = {
     ),
     "plan": _plan,
     "rules": lambda: _text(_RULES, load_rules),
+    "bundle": _bundle,
     "skill contract": lambda: _of_file(_SKILL, read_skill),
 }
 

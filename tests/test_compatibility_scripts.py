@@ -184,6 +184,19 @@ def test_a_model_that_was_not_measured_is_refused(tmp_path: Path) -> None:
     assert "is not the model that" in done.stderr
 
 
+def test_a_hint_can_be_typed_where_no_environment_is_active(clone: Path) -> None:
+    plan = {
+        "model": "out_toy_cnn/artifacts/toy_cnn_xnnpack_fp16.pte",
+        "output_root": "out",
+        "experiments": [{"name": "a"}],
+    }
+    (clone / "early.json").write_text(json.dumps(plan))
+    done = run_outside(clone, "model_profiling/scripts/mac_pipeline.py", "--config", "early.json")
+    assert done.returncode == 2
+    assert "hint: Export it first: `etprof export toy_cnn --dtype fp16`." in done.stderr
+    assert done.stderr.endswith("note: `etprof` is .venv/bin/etprof here, or activate its environment first\n")
+
+
 def test_without_an_environment_a_script_says_what_to_run(tmp_path: Path) -> None:
     done = run_outside(a_clone(tmp_path), "model_profiling/scripts/run_quick_test.py")
     assert done.returncode == 1
@@ -231,6 +244,20 @@ def test_setup_installs_only_what_is_not_there(
     done = subprocess.run(["bash", script], capture_output=True, text=True, timeout=30)
     assert ("installs runtime,models" in done.stdout) == installs, "the example models can be exported"
     assert ("nothing to install" in done.stdout) != installs
+
+
+def test_with_an_ndk_and_libraries_for_android_a_runner_is_built_for_it(tmp_path: Path) -> None:
+    script = shutil.copy(ROOT / "model_profiling/scripts/build_runners.sh", a_scripts_folder(tmp_path))
+    program = tmp_path / ".venv/bin/etprof"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "executorch/cmake-out-android-arm64-v8a/include/executorch").mkdir(parents=True)
+    environment = {**os.environ, "ANDROID_NDK": "/opt/ndk"}
+    done = subprocess.run(["bash", script], capture_output=True, text=True, timeout=30, env=environment)
+    assert done.stdout.splitlines()[2:] == [
+        "built, for Android with /opt/ndk:", "runner build --target android-arm64"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("ndk", ["", "/opt/ndk"])

@@ -17,7 +17,7 @@ from parts import need
 # Each command line belongs to exactly one class, by a pattern that matches all of it. A compatibility script counts as
 # the command it calls.
 RUN = (
-    r"etprof (doctor|report|explain|validate|compare|check)\b.*",
+    r"etprof (doctor(?! --self-test)|report|explain|validate|compare|check(?! \S*\.pte))\b.*",
     r"etprof models (list|show|new)\b.*",
     r"etprof trace (operators|categories|transposes|timeline|json)\b.*",
     r"etprof runner (info|build)",
@@ -36,11 +36,16 @@ REHEARSED = (r"etprof run\b.*--config .*",)
 PARSED = {
     r"etprof quickstart\b.*": "takes half a minute; tests/cli/test_quickstart.py runs it",
     r"etprof profile\b.*": "takes minutes; tests/cli runs it",
+    r"etprof explore\b.*": "takes minutes; tests/cli/test_explore.py runs it",
+    r"etprof check \S+\.pte\b.*": "takes minutes; tests/cli/test_check.py runs it",
+    r"etprof doctor --self-test\b.*": "takes half a minute; tests/app/test_self_test.py runs it",
     r"etprof export (my_net --|--model toy_cnn --quantize).*": "takes long; tests/export runs every kind of export",
     r"etprof export (--all|(--model )?(edgetam|mobilenet)_|\"\$MODEL\").*": "takes minutes; tests/export runs them",
     r"etprof skills verify run_profiling --input device=android.*": "needs a device; the skills' own tests run it",
-    r"etprof devices (list|show|clean|peaks)\b.*": "starts an adb server, needs a host or an idle CPU; tests run it",
+    r"etprof devices (list|show|clean|peaks|calibrate)\b.*": "starts an adb server, needs a host or an idle CPU",
+    r"etprof forecast\b.*": "needs the profile of a device; tests/cli/test_forecast.py runs it",
     r"etprof kernels (run|import|view|log)\b.*": "needs samples or a recording; tests/cli/test_kernels.py runs it",
+    r"etprof fleet (up|worker|devices|run)\b.*": "needs a scheduler or serves until Ctrl-C; tests/app/fleet runs it",
     r"etprof mcp\b.*": "serves until its client leaves; tests/mcp_server runs it",
     r"etprof runner build --target .*": "fetches a wheel of another machine; tests/runner/test_cross.py runs it",
     r"make \w+": "installs everything, or is what runs this test",
@@ -51,7 +56,9 @@ EXCEPTIONS = {
     r"git clone https://\S+ executorch_sme2_kit|cd executorch_sme2_kit": "needs the network, and fetches the older kit",
     r"python \.\.\. export_model\.py --model toy_cnn \.\.\.": "a sketch of a command, with its path left out",
     r"pip install (-e|\"etprof\[).*": "installs packages",
+    r"pip install ai-edge-model-explorer.*|model-explorer .*": "tests/app/test_model_explorer.py loads what it opens",
     r"git (fetch|worktree) .*|gh pr comment .*": "needs GitHub",
+    r"openssl .*": "makes certificates; tests/app/fleet/test_tls.py runs it",
     r"if \[.*|exit .*": "glue between the commands of a workflow's step",
 }
 # Programs that are not ours: what follows them is theirs to judge.

@@ -206,3 +206,17 @@ def test_a_stored_field_is_a_field_a_version_and_an_upgrade(tree: Tree, run: Pat
         assert f'"schema_version": {version + 1}' in (folder / "manifest.json").read_text()
     tree.etprof("validate", str(run), "--deep")
     tree.etprof("report", str(run), "--quiet")
+
+
+def test_a_runtime_is_one_row_and_the_modules_that_it_names(tree: Tree) -> None:
+    row = (
+        '    "mirror": Runtime("Mirror", ".mirror", ".mirrored", "onnx_program", "onnxruntime_runner", ("no_mirror",)),'
+    )
+    tree.add_line("core/runtimes.py", row, before="    ONNXRUNTIME: Runtime(")
+    assert tree.changes() == {"core/runtimes.py": 1}
+    plan = {"model": "a.pte", "output_root": "out", "experiments": [{"name": "a", "runtime": "mirror"}]}
+    code = f"from etprof.store.plan_file import build_plan\nplan = build_plan({plan!r}, 'a plan')\n"
+    code += "from etprof.app.runtimes import require_runtime\nfrom etprof.core.errors import DependencyError\n"
+    code += "try:\n    require_runtime(plan.program('a').runtime)\nexcept DependencyError as error:\n    print(error)"
+    assert "Running a model with Mirror needs no_mirror (not installed)." in tree.python("-c", code)
+    assert "no no_mirror" in tree.etprof("doctor")

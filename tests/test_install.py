@@ -112,6 +112,16 @@ def test_a_wheel_that_was_fetched_is_reused_after_an_interruption(clone: Clone) 
     assert (clone.version("torch"), clone.version("sympy")) == ("2.13.0+cpu", "1.0")
 
 
+def test_a_system_with_musl_is_refused_with_a_sentence(clone: Clone, tmp_path: Path) -> None:
+    # A Python that answers as one that was built with musl does.
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\ncase "$*" in *musl*) exit 1 ;; esac\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    said = clone.install(expect=1, PYTHON=str(python))
+    assert said.startswith("error: the C library of this system is musl; torch and executorch need glibc")
+    assert "etprof run --device ssh:USER@HOST" in said
+
+
 @pytest.mark.exhaustive
 def test_without_a_cpu_build_the_plain_one_is_installed_with_a_sentence(clone: Clone) -> None:
     said = clone.install(cpu_index=NOWHERE)

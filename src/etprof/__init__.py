@@ -4,37 +4,49 @@ The names in `__all__` are the public API, described in docs/guides/python.md. E
 so that `import etprof` takes a moment.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Artifact",
+    "Check",
     "EagerModelBase",
     "EtprofError",
+    "Fleet",
     "History",
     "ModelExplanation",
     "Quantization",
     "Run",
     "RunComparison",
+    "RunForecast",
     "Table",
     "Trace",
     "__version__",
+    "calibrate",
+    "check",
     "compare",
     "explain",
+    "explore",
     "export",
+    "forecast",
     "load_run",
     "peaks",
     "profile",
     "read_trace",
     "register_model",
     "run_plan",
+    "self_test",
 ]
 
 # Type checkers know the name. Importing it from typing would take ten times as long as everything else here.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from etprof.api.devices import peaks
+    from etprof.api.checking import Check, check
+    from etprof.api.devices import peaks, self_test
     from etprof.api.explaining import ModelExplanation, explain
+    from etprof.api.exploring import explore
     from etprof.api.exporting import export
+    from etprof.api.fleet import Fleet
+    from etprof.api.forecasting import RunForecast, calibrate, forecast
     from etprof.api.history import History
     from etprof.api.profiling import profile, run_plan
     from etprof.api.runs import Run, RunComparison, compare, load_run
@@ -51,9 +63,13 @@ else:
     from types import ModuleType
 
     _NAMES = {
-        "etprof.api.devices": ("peaks",),
+        "etprof.api.checking": ("Check", "check"),
+        "etprof.api.devices": ("peaks", "self_test"),
         "etprof.api.explaining": ("ModelExplanation", "explain"),
+        "etprof.api.exploring": ("explore",),
         "etprof.api.exporting": ("export",),
+        "etprof.api.forecasting": ("RunForecast", "calibrate", "forecast"),
+        "etprof.api.fleet": ("Fleet",),
         "etprof.api.history": ("History",),
         "etprof.api.profiling": ("profile", "run_plan"),
         "etprof.api.runs": ("Run", "RunComparison", "compare", "load_run"),

@@ -41,7 +41,7 @@ def report_of(trace: Trace, meta: ExportMeta, *, calls: int, weights: str) -> Re
         for i in range(calls)
     ]
     gelus = tuple(a_node(i, "aten::gelu.out", module=f"blocks.{i}.act") for i in range(calls - 1))
-    session = replace(a_session(results=CALM), export_meta=meta)
+    session = a_session(results=CALM, export_meta=meta)
     run = a_loaded_run(session, {"off": [trace], "on": [trace]}, graph=a_graph(*partitions, undelegated=gelus))
     return build_report(run, title="t", created_at="now")
 
@@ -75,7 +75,7 @@ def test_a_program_of_another_version_than_its_runner_is_a_finding(tmp_path: Pat
     results = tuple(replace(result, executorch_version="1.5.1") for result in CALM)
     for exported, is_found in (("1.4.0+cpu", True), ("1.5.1+cpu", False), (None, False)):
         meta = replace(FP16, versions={"executorch": exported})
-        session = replace(a_session(results=results), export_meta=meta)
+        session = a_session(results=results, export_meta=meta)
         report = build_report(a_loaded_run(session, {"off": [trace], "on": [trace]}), title="t", created_at="now")
         found = [finding.message for finding in report.findings if finding.kind is FindingKind.VERSIONS_DIFFER]
         assert found == ["model.pte was exported with ExecuTorch 1.4.0, and its runner is of 1.5.1."] * is_found

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_loaded_run, a_plan, a_session, an_export_meta, paired_results
+from builders import a_loaded_run, a_plan, a_session, an_export_meta, paired_results, with_plan, with_program
 from etprof.analysis.regression import CheckedRun, check_regression, judge_slowdown
 from etprof.analysis.report import build_report
 from etprof.core.errors import UsageError
@@ -161,7 +161,7 @@ def test_a_run_in_which_everything_failed_is_a_failure_and_not_a_refusal() -> No
 def test_runs_of_other_plans_are_refused() -> None:
     plan = replace(KNOWN_GOOD.plan, experiments=(replace(KNOWN_GOOD.plan.experiments[0], name="other"),), pairs=())
     with pytest.raises(UsageError, match="no variant of the same name"):
-        check(replace(KNOWN_GOOD, plan=plan, results=()))
+        check(with_plan(KNOWN_GOOD, plan, results=()))
 
 
 def test_an_emulated_run_gets_no_verdict_on_its_speed() -> None:
@@ -176,7 +176,7 @@ def test_another_cpu_gets_no_verdict_and_another_model_a_finding() -> None:
     other = replace(slower(1.0), device=replace(KNOWN_GOOD.device, cpu_model="B CPU"))
     assert check(other).outcome is Outcome.INCONCLUSIVE
     assert "B CPU" in check(other).variants[0].reason
-    changed = check(replace(slower(1.0), model_sha256="f" * 64, versions={"etprof": "9"}))
+    changed = check(with_program(replace(slower(1.0), versions={"etprof": "9"}), model_sha256="f" * 64))
     assert changed.outcome is Outcome.PASS
     messages = " ".join(finding.message for finding in changed.findings)
     assert "model file" in messages
@@ -199,7 +199,8 @@ def test_variants_that_only_trace_must_be_there_and_are_not_timed() -> None:
 
 def with_outputs(digest: str, **changes: Any) -> Session:
     tensor = OutputTensor("float32", (2,), digest, "out.bin")
-    return replace(KNOWN_GOOD, results=tuple(replace(r, outputs=(tensor,)) for r in KNOWN_GOOD.results), **changes)
+    results = tuple(replace(r, outputs=(tensor,)) for r in KNOWN_GOOD.results)
+    return with_program(replace(KNOWN_GOOD, results=results), **changes)
 
 
 def values(second: float) -> dict[str, Outputs]:

@@ -1,10 +1,11 @@
 """Two finished runs side by side."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from builders import a_loaded_run, a_session, paired_results
+from builders import a_loaded_run, a_session, paired_results, with_plan, with_program
 from etprof.analysis.report import build_report
 from etprof.analysis.run_pairs import compare_runs
 from etprof.core.errors import UsageError
@@ -35,10 +36,24 @@ def test_variants_of_the_same_name_are_compared_and_judged() -> None:
 
 
 def test_what_differs_between_the_runs_is_said() -> None:
-    other = replace(NEW, model_sha256="f" * 64, versions={"etprof": "0.2.0"}, device=replace(NEW.device, cpu_model="B"))
+    other = replace(NEW, versions={"etprof": "0.2.0"}, device=replace(NEW.device, cpu_model="B"))
+    other = with_program(other, model_sha256="f" * 64)
     messages = " ".join(f.message for f in compare(OLD, other).findings)
     for word in ("model file", "CPU", "version of etprof", "different times"):
         assert word in messages
+
+
+def test_two_models_are_advised_to_be_measured_in_one_run_and_one_model_to_be_run_again() -> None:
+    def advise(other: Session) -> str:
+        return next(f.advice for f in compare(OLD, other).findings if f.kind is FindingKind.NOT_INTERLEAVED)
+
+    assert advise(NEW) == "For a fair comparison run both again, one right after the other."
+    plan = replace(NEW.plan, model=Path("out new/model.pte"))
+    other = with_program(with_plan(NEW, plan), model_sha256="f" * 64)
+    assert advise(other) == (
+        "For a fair comparison measure both in one run: `etprof check model.pte 'out new/model.pte'`."
+    )
+    assert not compare(OLD, other).comparisons[0].same_program
 
 
 def test_variants_in_one_run_only_are_named_and_none_in_common_is_refused() -> None:
@@ -52,7 +67,7 @@ def test_variants_in_one_run_only_are_named_and_none_in_common_is_refused() -> N
 
 def test_variants_with_other_names_are_matched_as_asked() -> None:
     plan = replace(NEW.plan, experiments=tuple(replace(e, name=f"{e.name}_v2") for e in NEW.plan.experiments), pairs=())
-    other = replace(NEW, plan=plan, results=tuple(replace(r, experiment=f"{r.experiment}_v2") for r in NEW.results))
+    other = with_plan(NEW, plan, results=tuple(replace(r, experiment=f"{r.experiment}_v2") for r in NEW.results))
     with pytest.raises(UsageError, match="no variant of the same name") as caught:
         compare(OLD, other)
     assert "--map OLD=NEW" in caught.value.hint

@@ -17,7 +17,7 @@ def by_name() -> dict[str, Check]:
 def test_every_part_of_the_work_has_its_line() -> None:
     names = set(by_name())
     assert {"Python", "torch", "executorch", "torchao", "C++ compiler", "CMake", "native runner", "CPU"} <= names
-    assert {"threads", "frequency governor", "adb", "ssh", "emulator"} <= names
+    assert {"threads", "frequency governor", "adb", "ssh", "emulator", "ONNX Runtime"} <= names
     assert any(name.startswith("CPU feature ") for name in names)
 
 
@@ -91,3 +91,28 @@ def test_only_what_the_main_job_needs_can_make_it_say_no() -> None:
     wanted = Check("adb", Status.INFO, "not found")
     assert can_run([needed, wanted, Check("governor", Status.WARNING, "powersave")])
     assert not can_run([replace(needed, status=Status.MISSING), wanted])
+
+
+def test_another_runtime_is_there_when_all_of_its_packages_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions: dict[str, str | None] = {**TESTED, "onnxruntime": "1.31.0", "onnx": "1.23.0", "onnxscript": "0.7.1"}
+    monkeypatch.setattr(doctor, "installed_version", versions.get)
+    check = by_name()["ONNX Runtime"]
+    assert (check.status, check.found) == (Status.OK, "onnxruntime 1.31.0, onnx 1.23.0, onnxscript 0.7.1")
+    versions["onnxscript"] = None
+    check = by_name()["ONNX Runtime"]
+    assert (check.status, check.found) == (Status.INFO, "no onnxscript")
+    assert check.advice.startswith("Needed to compare with ONNX Runtime only. Run: pip install onnxscript")
+    assert can_run([check]), "nothing else needs it"
+
+
+def test_a_compiler_that_only_asks_to_be_installed_is_no_compiler(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shim = tmp_path / "c++"
+    shim.write_text("#!/bin/sh\necho 'xcode-select: note: no developer tools' >&2\nexit 1\n", encoding="utf-8")
+    shim.chmod(0o755)
+    monkeypatch.setattr("sys.platform", "darwin")
+    check = doctor._check_compiler(str(shim))
+    assert (check.status, check.advice) == (Status.WARNING, "Run: xcode-select --install")
+    assert "no developer tools" in check.found
+    assert doctor._check_compiler(None).advice == "Run: xcode-select --install"

@@ -1,5 +1,6 @@
 """Blocks on a device: what good runs leave behind, and that bad ones are told apart and lose nothing."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +52,20 @@ def test_variants_take_turns_forwards_and_backwards(tmp_path: Path) -> None:
         "off_t1#3",
     ]
     assert witness.begun_with == (4, 2, 0)
+
+
+def test_every_thread_count_of_every_experiment_leaves_its_trace_log_and_latencies(tmp_path: Path) -> None:
+    plan = a_runnable_plan(tmp_path, blocks=1)
+    run(replace(plan, experiments=tuple(replace(each, threads=(1, 4)) for each in plan.experiments)))
+    stems = [f"{name}/{name}_t{threads}" for name in ("off", "on") for threads in (1, 4)]
+    for suffix in (".etdump", ".log", ".result.json"):
+        assert sorted(str(p.relative_to(plan.output_root)) for p in plan.output_root.glob(f"*/*{suffix}")) == [
+            f"{stem}{suffix}" for stem in stems
+        ]
+    assert all((plan.output_root / f"{stem}.etdump").stat().st_size for stem in stems)
+    metrics = json.loads((plan.output_root / "metrics.json").read_bytes())["results"]
+    assert sorted(f"{each['experiment']}_t{each['threads']}" for each in metrics) == [Path(s).name for s in stems]
+    assert all(len(each["latency_ns"]) == 5 for each in metrics), "a number for each timed iteration"
 
 
 def test_the_session_on_disk_is_the_session_returned(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_asking_for_them_outright_is_an_error_where_they_cannot_be_measured(scri
 def test_a_profile_keeps_the_peaks_beside_its_run_and_shows_the_roofline(
     scripted: str, own_cache: Path, tmp_path: Path
 ) -> None:
-    save_peaks(peaks_of_devices._folder(a_device_info()), some_peaks())
+    save_peaks(peaks_of_devices.cached_folder(a_device_info()), some_peaks())
     _profile(scripted, tmp_path)
     assert load_peaks(tmp_path / "run") == some_peaks()
 

@@ -168,7 +168,7 @@ def test_an_unknown_format_offers_the_nearest_and_the_known_ones(tmp_path: Path)
     assert "'html'" in near.value.hint
     with pytest.raises(UnknownNameError) as far:
         choose_files(tmp_path, ("docx!",))
-    assert "md, html, json, csv, trace, statistics, tables, summary" in far.value.hint
+    assert "md, html, json, csv, trace, model-explorer, statistics, tables, summary" in far.value.hint
 
 
 @pytest.mark.parametrize("suffix", ["html", "md", "json"])

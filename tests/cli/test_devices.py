@@ -62,7 +62,7 @@ def test_a_device_that_is_none_is_refused(arguments: list[str], said: str, capsy
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A device whose peaks are known."""
     monkeypatch.setenv("ETPROF_CACHE", str(tmp_path))
-    save_peaks(peaks._folder(a_device_info()), some_peaks())
+    save_peaks(peaks.cached_folder(a_device_info()), some_peaks())
     return add_scripted_kind(monkeypatch)
 
 

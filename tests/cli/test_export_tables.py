@@ -8,6 +8,7 @@ import pytest
 from builders import an_export_meta
 from etprof.cli.export_tables import (
     artifact_facts,
+    converted_line,
     debug_line,
     describe_cell,
     matrix_lines,
@@ -15,7 +16,8 @@ from etprof.cli.export_tables import (
     reason_lines,
 )
 from etprof.core.errors import EtprofError, ExportError
-from etprof.core.model import Artifact, Delegation, LeftOperator, Numerics, Weights
+from etprof.core.model import Artifact, Delegation, ExportedFile, LeftOperator, Numerics, Weights
+from etprof.core.runtimes import ONNXRUNTIME, ConvertedProgram
 from etprof.export.request import ExportRequest, Quantization
 from etprof.reports.text_table import render_table
 
@@ -33,6 +35,23 @@ RESULTS: list[Artifact | EtprofError] = [
     ARTIFACT,
     ExportError("It cannot be lowered, for a reason that takes a long sentence to tell a reader."),
 ]
+
+
+def test_the_program_of_another_runtime_has_a_line() -> None:
+    program = ConvertedProgram(
+        runtime=ONNXRUNTIME,
+        program=ExportedFile("toy_cnn_xnnpack_fp32.onnx", 2048, "0" * 64),
+        pte=ARTIFACT.meta.pte,
+        weights_sha256="3" * 64,
+        precision="fp32",
+        versions={},
+        numerics=ARTIFACT.meta.numerics,
+        etprof_version="0.2.0",
+        created_at="2026-01-01T00:00:00+00:00",
+    )
+    assert converted_line(ARTIFACT, program) == (
+        "for ONNX Runtime: out_toy_cnn/artifacts/toy_cnn_xnnpack_fp32.onnx, 2.0 KiB, 107.2 dB (floor 50 dB)"
+    )
 
 
 def test_the_facts_of_a_file() -> None:

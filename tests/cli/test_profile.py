@@ -44,7 +44,7 @@ def test_the_default_folder_carries_the_precision_and_is_told(out_toy_cnn: Path,
     folder = out_toy_cnn / "runs" / f"{local_platform()}_fp32"
     assert main(["profile", str(out_toy_cnn / "artifacts" / "toy_cnn_xnnpack_fp32.pte"), *SHORT]) == 0
     assert f"results go to {folder}\n" in capsys.readouterr().err
-    assert load_session(folder).export_meta
+    assert load_session(folder).programs[0].export_meta
     assert main(["profile", str(out_toy_cnn / "artifacts" / "toy_cnn_xnnpack_fp32.pte"), *SHORT]) == 0
     assert len(list((folder / "earlier").iterdir())) == 1, "the first run is kept"
 

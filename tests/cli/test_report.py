@@ -15,7 +15,7 @@ from scripted_device import a_runnable_plan, run_scripted
 
 Capture = pytest.CaptureFixture[str]
 
-FILES = {each.file for each in FORMATS.values() if each.file}
+FILES = {each.file for each in FORMATS.values() if each.file and not each.on_request}
 SUMMARIES = {"model_pipeline_summary.json", "model_pipeline_summary.md"}
 TIME = re.compile(r"\d\s?(?:ns|us|µs|ms|s)\b|\d\.\d\dx|_ms\b")
 
@@ -38,6 +38,24 @@ def test_every_format_is_written_into_the_run_by_default(run_dir: Path, capsys: 
     assert said[0] == "report ok"
     assert set(said[1:-1]) == {str(run_dir / name) for name in FILES}
     assert re.fullmatch(r"and \d+ tables and statistics beside them", said[-1])
+
+
+def test_the_files_for_model_explorer_are_written_on_request(run_dir: Path, capsys: Capture) -> None:
+    assert main(["report", str(run_dir), "--format", "model-explorer"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["report ok", str(run_dir / "model_explorer.json")]
+    (graph,) = json.loads((run_dir / "model_explorer.json").read_bytes())["graphs"]
+    names = {path.name for path in (run_dir / "model_explorer").iterdir()}
+    assert {"off_t1_time.json", "on_t1_share.json", "on_t1_against_off_t1_speedup.json"} <= names
+    times = json.loads((run_dir / "model_explorer" / "on_t1_time.json").read_bytes())[graph["id"]]["results"]
+    assert set(times) <= {node["id"] for node in graph["nodes"]}
+    assert main(["validate", str(run_dir)]) == 0
+
+
+def test_a_link_in_the_place_of_node_data_is_not_written_through(run_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (run_dir / "model_explorer").symlink_to(tmp_path / "outside")
+    assert main(["report", str(run_dir), "--format", "model-explorer"]) != 0
+    assert not list((tmp_path / "outside").iterdir())
 
 
 def test_out_and_title_go_where_they_are_told(run_dir: Path, tmp_path: Path) -> None:
@@ -198,9 +216,21 @@ def test_a_folder_of_the_older_kit_is_reported_with_what_it_lacks(run_dir: Path)
     assert re.search(r"\| Convolution \| \d\.\d\d ms \|", text)
 
 
+def test_traces_alone_are_analysed_without_both_json_files(run_dir: Path, capsys: Capture) -> None:
+    for name in ("manifest.json", "metrics.json"):
+        (run_dir / name).unlink()
+    assert main(["report", str(run_dir), "--format", "console,json"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^Convolution +\d\.\d\d ms", said, re.M)
+    variants = json.loads((run_dir / "analysis_summary.json").read_bytes())["variants"]
+    assert [(each["experiment"], len(each["operators"]) > 0) for each in variants] == [("off", True), ("on", True)]
+    assert not (run_dir / "manifest.json").exists(), "nothing is made up"
+
+
 def test_an_emulated_run_shows_no_time_in_any_format(emulated_dir: Path, capsys: Capture) -> None:
     assert main(["report", str(emulated_dir), "--format", f"{','.join(FORMATS)},summary"]) == 0
-    texts = {name: (emulated_dir / name).read_text(encoding="utf-8") for name in FILES | SUMMARIES}
+    names = FILES | SUMMARIES | {"model_explorer.json"}
+    texts = {name: (emulated_dir / name).read_text(encoding="utf-8") for name in names}
     texts["console"] = capsys.readouterr().out.partition("report ok")[0]
     for name, text in texts.items():
         assert NO_TIMES in text, name

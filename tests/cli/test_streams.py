@@ -80,7 +80,7 @@ def test_a_name_that_is_not_text_is_printed_and_stored(run_dir: Path) -> None:
     odd = run_dir.parent / "mod\udce8le"
     run_dir.rename(odd)
     save_session(odd, session)
-    assert load_session(odd).model_sha256 == session.model_sha256
+    assert load_session(odd).programs[0].model_sha256 == session.programs[0].model_sha256
     done = subprocess.run(
         [sys.executable, "-m", "etprof", "report", odd, "--quiet", "--format", "md"], capture_output=True, timeout=60
     )

@@ -138,5 +138,7 @@ def test_an_unknown_group_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(UnknownNameError, match="feature group to hide on arm64 called 'avx512'") as caught:
         features_to_hide(ARM64, ("avx512",))
     assert "sme2" in caught.value.hint
+    assert caught.value.hint.startswith("x86_64 CPUs have it. Known here: ")
+    assert caught.value.hint.endswith("`etprof profile MODEL.pte` makes the plan that fits this CPU.")
     with pytest.raises(UnknownNameError):
         features_to_hide("riscv64", ("v",))

@@ -20,6 +20,7 @@ from etprof.core.layout import (
     variant_file,
 )
 from etprof.core.plan import Variant
+from etprof.core.runtimes import RUNTIMES
 
 ON = Variant("on", 4)
 
@@ -39,9 +40,10 @@ def test_no_two_files_of_a_session_have_the_same_name() -> None:
 
 
 def test_every_file_of_a_block_but_its_outputs_has_one_of_the_listed_suffixes() -> None:
-    files = block_files(ON, 0)
-    names = [path.name for path in (files.result, files.etdump, files.samples, files.log)]
+    blocks = [block_files(ON, 0, runtime) for runtime in RUNTIMES]
+    names = {path.name for files in blocks for path in (files.result, files.etdump, files.samples, files.log)}
     assert sorted(name.removeprefix("on_t4") for name in names) == sorted(BLOCK_SUFFIXES)
+    assert len(names) == 3 + len(RUNTIMES), "each runtime has traces of its own"
 
 
 def test_tables_of_a_variant_stand_beside_its_blocks() -> None:

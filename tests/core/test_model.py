@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from builders import an_export_meta
-from etprof.core.model import Artifact, EagerModelBase, InputFile
+from etprof.core.model import Artifact, EagerModelBase, TensorFile
 
 
 class Smallest(EagerModelBase):
@@ -36,7 +36,7 @@ def test_a_model_without_inputs_cannot_be_made() -> None:
 
 
 def test_an_artifacts_files_are_beside_its_program() -> None:
-    first = InputFile(shape=(1, 3), dtype="float32", file="toy.input_0.bin", sha256="0" * 64)
+    first = TensorFile(shape=(1, 3), dtype="float32", file="toy.input_0.bin", sha256="0" * 64)
     artifact = Artifact(Path("out/artifacts/toy.pte"), an_export_meta(inputs=(first,)))
     assert artifact.inputs == (Path("out/artifacts/toy.input_0.bin"),)
     assert artifact.etrecord == Path("out/artifacts/toy_cnn.pte.etrecord")

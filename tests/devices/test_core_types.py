@@ -7,8 +7,18 @@ import pytest
 
 from builders import a_device_info
 from etprof.core.errors import UsageError
+from etprof.core.macos import parse_sysctls
 from etprof.core.run import Cluster
-from etprof.devices.core_types import Core, build_clusters, read_core_types, read_local_clusters, resolve_cluster
+from etprof.devices.core_types import (
+    Core,
+    build_clusters,
+    count_performance_cores,
+    parse_performance_levels,
+    read_core_types,
+    read_local_clusters,
+    resolve_cluster,
+)
+from macos_text import M4_CORES
 from parts import need
 from scripted_device import a_runnable_plan, run_scripted, scripted_device
 
@@ -73,3 +83,28 @@ def test_a_cluster_the_device_does_not_have_is_refused_before_anything_runs(tmp_
     with pytest.raises(UsageError, match="no prime cores"):
         run_scripted(plan)
     assert not plan.output_root.exists()
+
+
+def test_the_performance_levels_of_a_mac_are_little_and_big_cores() -> None:
+    clusters = parse_performance_levels(parse_sysctls(M4_CORES))
+    assert [(c.name, c.core_type, len(c.cores)) for c in clusters] == [
+        ("little", "Efficiency", 6),
+        ("big", "Performance", 4),
+    ]
+    assert count_performance_cores(clusters) == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ("", []),
+        ("hw.perflevel0.physicalcpu: 8\n", [("", 8)]),
+        ("hw.perflevel0.physicalcpu: many\nhw.perflevel1.physicalcpu: 2\n", [("", 2)]),
+        (
+            "".join(f"hw.perflevel{level}.physicalcpu: {level + 1}\n" for level in range(3)),
+            [("little", 3), ("big", 2), ("prime", 1)],
+        ),
+    ],
+)
+def test_macs_with_one_or_three_levels_or_none_are_read(said: str, names: list[tuple[str, int]]) -> None:
+    assert [(c.name, len(c.cores)) for c in parse_performance_levels(parse_sysctls(said))] == names

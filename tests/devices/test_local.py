@@ -21,6 +21,8 @@ from parts import need
 from scripted_device import a_job, scripted_device, with_experiment
 from stock_runner import make_stock_runner
 
+pytestmark = pytest.mark.portable
+
 
 def test_the_runner_keeps_to_the_cores_asked_for(tmp_path: Path) -> None:
     need(sys.platform.startswith("linux"), "core affinity is Linux's")

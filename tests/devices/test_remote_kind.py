@@ -10,6 +10,7 @@ from adbd import SERIAL
 from device_builder import a_bundle, a_qemu
 from etprof.app.device_parts import RunnerParts
 from etprof.app.devices import DeviceRequest, clean_device, open_device, parse_device
+from etprof.core.digest import file_sha256
 from etprof.core.errors import DeviceError, UsageError
 from etprof.core.plan import Block, Experiment, Warmup
 from etprof.core.run import Job
@@ -51,7 +52,8 @@ def test_a_run_that_keeps_its_files_leaves_what_the_next_one_needs(name: str, jo
     run_once(keeping, job)
     assert len(count_pushes(said)) == 1
     (ours,) = device_folder.iterdir()
-    assert {path.name for path in ours.iterdir()} == {".made-by-etprof", "runner", "model.pte", "input_0.bin"}
+    files = {f"model_{file_sha256(job.model)[:16]}.pte", f"input_{file_sha256(job.inputs[0])[:16]}.bin"}
+    assert {path.name for path in ours.iterdir()} == {".made-by-etprof", "runner", *files}
 
     said.clear()
     run_once(keeping, job)
@@ -119,7 +121,7 @@ class PartsWithBundle(RunnerParts):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def find_bundle(self, architecture: str, progress: Progress) -> Bundle:
+    def find_bundle(self, architecture: str, progress: Progress, archive: Path | None = None) -> Bundle:
         return a_bundle(self._folder)
 
 

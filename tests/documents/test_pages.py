@@ -64,8 +64,8 @@ def test_a_packages_licence_is_what_its_metadata_says(package: str) -> None:
 
 def test_every_third_party_of_the_page_has_its_licence() -> None:
     licences = read_licences()
-    assert {"edgetam", "repvit", "kleidiai", "xnnpack"} <= set(licences)
-    assert all(re.search(r"Apache-2\.0|BSD-3-Clause", text) for text in licences.values())
+    assert {"edgetam", "repvit", "kleidiai", "model explorer", "xnnpack"} <= set(licences)
+    assert all(re.search(r"Apache-2\.0|BSD-3-Clause|MIT\b", text) for text in licences.values())
     assert "Apache License" in read("LICENSE")
     assert "Apache License, Version 2.0" in read("docs/reference/licences.md")
 
@@ -74,6 +74,13 @@ def read_licences() -> dict[str, str]:
     """Project to licence, in the letters of package names."""
     rows = [line.split(" | ") for line in read("docs/reference/licences.md").splitlines() if line.startswith("| ")]
     return {row[0].strip("| ").lower(): row[3] for row in rows if row[0] not in ("| Project", "| ---")}
+
+
+def test_runners_are_explained_for_every_platform() -> None:
+    page = read("docs/reference/runner.md")
+    for word in ("native", "Python", "executor_runner", "macOS", "android-arm64", "linux-arm64", "ANDROID_NDK"):
+        assert word in page
+    assert "runner" in read("docs/guides/android.md")
 
 
 def test_the_readme_leads_to_the_licences() -> None:

@@ -44,8 +44,10 @@ def test_an_export_writes_program_record_meta_inputs_and_log(tiny: Callable[...,
     artifact = export_model(tiny())
     assert files_in(artifact.pte.parent) == {
         f"tiny_xnnpack_fp32.{suffix}"
-        for suffix in ("pte", "pte.etrecord", "export_meta.json", "graph.json", "input_0.bin", "export.log")
-    }
+        for suffix in (
+            "pte", "pte.etrecord", "export_meta.json", "graph.json", "input_0.bin", "reference_0.bin", "export.log",
+        )
+    }  # fmt: skip
     assert load_meta(artifact.pte) == artifact.meta
 
 
@@ -60,6 +62,26 @@ def test_the_meta_file_describes_the_files(exported: SharedExports) -> None:
     assert meta.inputs[0].sha256 == content_sha256(artifact.inputs[0])
     assert meta.outputs == (TensorInfo((1, 10), "float32"),)
     assert meta.numerics.outputs[0].cosine > 0.999999
+
+
+def test_the_reference_is_what_the_eager_model_computes_in_fp32_from_the_inputs_of_the_program(
+    exported: SharedExports,
+) -> None:
+    import torch
+
+    for precision in ("fp32", "fp16"):
+        artifact = exported("toy_cnn", precision)
+        meta, folder = artifact.meta, artifact.pte.parent
+        (stored,) = meta.reference
+        assert (stored.shape, stored.dtype) == ((1, 10), "float32")
+        assert stored.sha256 == content_sha256(folder / stored.file)
+        image = torch.from_numpy(
+            np.fromfile(artifact.inputs[0], dtype=meta.inputs[0].dtype).reshape(meta.inputs[0].shape)
+        )
+        (output,) = run_program(artifact.pte, [image])
+        reference = np.fromfile(folder / stored.file, dtype="<f4").astype(np.float64)
+        noise = np.square(reference - output.flatten().double().numpy()).sum()
+        assert 10 * np.log10(np.square(reference).sum() / noise) == pytest.approx(meta.numerics.worst_snr_db, abs=0.01)
 
 
 def test_the_input_files_reproduce_the_checked_outputs(exported: SharedExports) -> None:
@@ -109,7 +131,9 @@ class TestReuse:
         export_model(tiny())
         assert not export_model(tiny(force=True)).reused
 
-    @pytest.mark.parametrize("name", ["tiny_xnnpack_fp32.pte", "tiny_xnnpack_fp32.input_0.bin"])
+    @pytest.mark.parametrize(
+        "name", ["tiny_xnnpack_fp32.pte", "tiny_xnnpack_fp32.input_0.bin", "tiny_xnnpack_fp32.reference_0.bin"]
+    )
     def test_a_file_that_was_changed_is_exported_again(self, tiny: Callable[..., ExportRequest], name: str) -> None:
         folder = export_model(tiny()).pte.parent
         (folder / name).write_bytes(b"damaged")

@@ -29,6 +29,19 @@ def test_files_hold_the_bytes_in_row_major_order(tmp_path: Path) -> None:
     assert values.tolist() == turned.tolist()
 
 
+def test_a_reference_that_is_no_number_has_no_file(tmp_path: Path) -> None:
+    import torch
+
+    saved = inputs.save_reference([torch.ones(2), 3, None, "word"], tmp_path / "m.pte")
+    assert [(each.dtype, each.shape, each.file) for each in saved] == [
+        ("float32", (2,), "m.reference_0.bin"),
+        ("int64", (), "m.reference_1.bin"),
+        ("none", (), ""),
+        ("str", (), ""),
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.reference_0.bin", "m.reference_1.bin"]
+
+
 def test_a_scalar_and_a_boolean_have_bytes_too() -> None:
     import torch
 

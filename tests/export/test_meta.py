@@ -18,10 +18,10 @@ from etprof.core.model import (
     Delegation,
     ExportedFile,
     ExportMeta,
-    InputFile,
     LeftOperator,
     Numerics,
     OutputNumerics,
+    TensorFile,
     TensorInfo,
     Weights,
 )
@@ -41,7 +41,7 @@ def test_every_fact_is_read_back_as_it_was_written(pte: Path) -> None:
     meta = an_export_meta(
         versions=VERSIONS,
         weights=Weights(source="checkpoint", sha256="6" * 64, file="w.pt", file_sha256="7" * 64),
-        inputs=(InputFile((1, 3), "float32", file="net.input_0.bin", sha256="8" * 64),),
+        inputs=(TensorFile((1, 3), "float32", file="net.input_0.bin", sha256="8" * 64),),
         outputs=(TensorInfo((), "int64"),),
         delegation=Delegation(2, 5, 1, 0.8333, {"aten.add.Tensor": 5}, (LeftOperator("aten.sin.default", 1, ""),)),
         numerics=Numerics("eager", 50.0, None, (OutputNumerics(0, None, True, 1.0, 0.0),)),
@@ -129,7 +129,7 @@ class TestReuse:
             model_source=like.model_source,
             versions=VERSIONS,
             weights=like.weights,
-            inputs=(InputFile((1,), "float32", file=inputs.file, sha256=inputs.sha256),),
+            inputs=(TensorFile((1,), "float32", file=inputs.file, sha256=inputs.sha256),),
             outputs=(),
             pte=program,
             etrecord=record,
@@ -142,6 +142,12 @@ class TestReuse:
     def test_the_same_request_finds_the_artifact(self, request_: ExportRequest, meta: ExportMeta) -> None:
         found = find_reusable(request_, SOURCE, VERSIONS)
         assert found == Artifact(request_.pte, meta, reused=True)
+
+    def test_an_export_of_before_the_eager_outputs_were_stored_is_made_again(
+        self, request_: ExportRequest, meta: ExportMeta
+    ) -> None:
+        save_meta(request_.pte, replace(meta, outputs=(TensorInfo((1,), "float32"),)))
+        assert find_reusable(request_, SOURCE, VERSIONS) is None
 
     def test_code_without_a_digest_is_never_taken_for_the_same(self, request_: ExportRequest, meta: ExportMeta) -> None:
         save_meta(request_.pte, replace(meta, model_source=replace(meta.model_source, sha256="")))

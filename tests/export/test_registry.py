@@ -156,6 +156,12 @@ def test_missing_packages_are_a_problem_of_the_entry(models_dir: Path, write_mod
     assert find_model("other", models_dir).problem == "needs no-such-package"
 
 
+def test_the_example_models_name_the_packages_they_need() -> None:
+    models = Path(__file__).parents[2] / "model_profiling/models"
+    assert find_model("mobilenet_v3_small", models).requires == ("torchvision",)
+    assert set(find_model("edgetam_image_encoder", models).requires) == {"timm", "torchvision", "transformers"}
+
+
 def test_a_models_folder_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert find_models_dir(None) is None

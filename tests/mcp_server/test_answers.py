@@ -68,7 +68,7 @@ def test_every_format_can_be_had_and_nothing_is_written(name: str, workspace: Wo
 def test_an_unknown_format_or_subject_is_refused_with_the_known_ones(workspace: Workspace) -> None:
     with pytest.raises(UnknownNameError) as caught:
         answers.render_report(workspace, RUN, "pdf!")
-    assert caught.value.hint == "Known formats: console, md, html, json, csv, trace."
+    assert caught.value.hint == "Known formats: console, md, html, json, csv, trace, model-explorer."
     with pytest.raises(UnknownNameError) as near:
         answers.explain(workspace, RUN, "convolutoin")
     assert "'Convolution'" in near.value.hint
@@ -125,7 +125,7 @@ def test_peaks_are_given_with_their_intervals(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ETPROF_CACHE", str(tmp_path))
-    save_peaks(peaks._folder(a_device_info()), some_peaks())
+    save_peaks(peaks.cached_folder(a_device_info()), some_peaks())
     found = answers.measure_peaks(add_scripted_kind(monkeypatch), lambda *_: None, again=False)
     assert (found.device, found.cpu, found.checked) == ("this machine", "A CPU", [])
     assert found.peaks[0] == answers.PeakLine("sse_fp32", "", 1, "GMAC/s", 25.0, 25.0, 25.0)

@@ -20,7 +20,7 @@ from etprof.export import dependencies
 from etprof.export.dependencies import installed_version
 from parts import need
 
-READING = {"doctor", "list_models", "analyze", "report", "explain", "explain_model", "history"}
+READING = {"doctor", "list_models", "analyze", "report", "explain", "explain_model", "forecast", "history"}
 RUN_DIR = "out_toy_cnn/runs/here"
 Result = TypeVar("Result")
 
@@ -101,7 +101,9 @@ def test_a_client_learns_which_tools_only_read(workspace: Path) -> None:
 
     hints, instructions = talk(workspace, conversation)
     assert {name for name, reads in hints.items() if reads} == READING
-    assert {name for name, reads in hints.items() if not reads} == {"export", "run", "peaks"}
+    assert {name for name, reads in hints.items() if not reads} == {
+        "export", "run", "peaks", "self_test", "explore", "check", "fleet_devices", "fleet_run",
+    }  # fmt: skip
     assert "--allow-run" in instructions
 
 
@@ -138,7 +140,7 @@ def test_a_real_run_is_analysed_reported_and_explained(workspace: Path) -> None:
 
 
 def test_without_leave_nothing_is_exported_or_run(workspace: Path) -> None:
-    for tool, arguments in (("export", {"model": "toy_cnn"}), ("run", {"model": "x.pte"})):
+    for tool, arguments in (("export", {"model": "toy_cnn"}), ("run", {"model": "x.pte"}), ("self_test", {})):
         refused = ask(workspace, tool, **arguments)
         assert refused.failed
         assert "This server only reads. Hint: start it with `etprof mcp --allow-run`." in refused.text
@@ -171,6 +173,7 @@ def test_no_path_leads_out_of_the_workspace(workspace: Path) -> None:
             await call(client, "export", model="toy_cnn", outdir="../stolen"),
             await call(client, "run", model="../outside/x.pte"),
             await call(client, "run", model=model, output_root="link/runs"),
+            await call(client, "explore", model="toy_cnn", output_root="link/runs"),
         ]
 
     for answer in talk(workspace, conversation, "--allow-run"):
@@ -178,6 +181,18 @@ def test_no_path_leads_out_of_the_workspace(workspace: Path) -> None:
         assert "outside of the workspace" in answer.text
     assert not (workspace.parent / "stolen").exists()
     (workspace / "link").unlink()
+
+
+@pytest.mark.exhaustive
+def test_builds_race_in_the_workspace(workspace: Path) -> None:
+    async def conversation(client: Client) -> Answer:
+        asked = {"dtypes": "fp32", "schemes": "none", "threads": "1", "budget": "20s", "output_root": "explored"}
+        return await call(client, "explore", model="toy_cnn", **asked)
+
+    answer = talk(workspace, conversation, "--allow-run")
+    assert not answer.failed, answer.text
+    assert answer.data["verdicts"][0].startswith("Fastest and smallest: fp32, 1 thread, ")
+    assert answer.data["run_dir"] == "explored"
 
 
 def test_a_mistake_comes_back_as_a_tools_error_with_its_hint(workspace: Path) -> None:
@@ -192,7 +207,7 @@ def test_a_mistake_comes_back_as_a_tools_error_with_its_hint(workspace: Path) ->
     no_run, no_subject, no_format, fine = talk(workspace, conversation)
     assert "manifest.json. Hint: " in no_run.text
     assert "Did you mean 'Convolution'" in no_subject.text
-    assert "Known formats: console, md, html, json, csv, trace." in no_format.text
+    assert "Known formats: console, md, html, json, csv, trace, model-explorer." in no_format.text
     assert [a.failed for a in (no_run, no_subject, no_format, fine)] == [True, True, True, False]
 
 
@@ -243,3 +258,15 @@ def test_without_the_sdk_one_sentence_says_what_to_install(
 def test_a_workspace_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp", "--workspace", "none"]) == 2
     assert "There is no folder none" in capsys.readouterr().err
+
+
+@pytest.mark.exhaustive
+def test_an_assistant_is_told_what_works_here_and_what_to_do(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    answer = ask(workspace, "self_test", "--allow-run")
+    assert not answer.failed
+    checks = {check["name"]: check for check in answer.data["checks"]}
+    assert (answer.data["passed"], checks["runner"]["outcome"], checks["sampling"]["outcome"]) == (
+        False, "fail", "not here",
+    )  # fmt: skip
+    assert "Install g++" in checks["runner"]["hint"]

@@ -7,7 +7,8 @@ import pytest
 
 from builders import an_export_meta
 from etprof.core.errors import StoreError, UsageError
-from etprof.core.model import InputFile
+from etprof.core.model import TensorFile
+from etprof.core.run import Session
 from etprof.export.meta import save_meta
 from etprof.mcp.workspace import Workspace
 from etprof.store.session_file import load_session, save_session
@@ -80,10 +81,15 @@ def test_a_run_with_a_link_that_leads_out_is_refused(workspace: Workspace, run: 
         workspace.load_session("runs/linux")
 
 
+def of_model(session: Session, model: Path) -> Session:
+    (record,) = session.programs
+    return replace(session, programs=(replace(record, program=replace(record.program, model=model)),))
+
+
 def test_a_models_graph_outside_is_not_read(workspace: Workspace, run: Path) -> None:
     outside = workspace.root.parent / "outside"
     (outside / "model.graph.json").write_text("{}")
-    save_session(run, replace(session := load_session(run), plan=replace(session.plan, model=outside / "model.pte")))
+    save_session(run, of_model(load_session(run), outside / "model.pte"))
     with pytest.raises(UsageError, match=r"graph\.json lies outside"):
         workspace.load_session("runs/linux")
 
@@ -91,16 +97,17 @@ def test_a_models_graph_outside_is_not_read(workspace: Workspace, run: Path) -> 
 def test_a_model_outside_is_not_read_for_its_graph(workspace: Workspace, run: Path) -> None:
     outside = workspace.root.parent / "outside"
     (outside / "model.pte").write_bytes(b"secret")
-    save_session(run, replace(session := load_session(run), plan=replace(session.plan, model=outside / "model.pte")))
+    save_session(run, of_model(load_session(run), outside / "model.pte"))
     with pytest.raises(UsageError, match=r"model\.pte lies outside"):
         workspace.load_session("runs/linux")
 
 
-def test_a_model_whose_inputs_lead_out_is_refused(workspace: Workspace) -> None:
+@pytest.mark.parametrize("files", ["inputs", "reference"])
+def test_a_model_whose_files_lead_out_is_refused(workspace: Workspace, files: str) -> None:
     (workspace.root / "m.pte").write_bytes(b"model")
     assert workspace.model_file("m.pte") == Path("m.pte")
-    inputs = (InputFile(shape=(1,), dtype="float32", file="../outside/secret", sha256=""),)
-    save_meta(workspace.root / "m.pte", an_export_meta(inputs=inputs))
+    outside = (TensorFile(shape=(1,), dtype="float32", file="../outside/secret", sha256=""),)
+    save_meta(workspace.root / "m.pte", an_export_meta(**{files: outside}))
     with pytest.raises(UsageError, match="secret lies outside"):
         workspace.model_file("m.pte")
     with pytest.raises(UsageError, match=r"There is no model none\.pte"):
@@ -121,8 +128,7 @@ def test_an_earlier_run_of_the_folder_does_not_lead_out_either(workspace: Worksp
     run_scripted(a_runnable_plan(workspace.root, blocks=1))
     (earlier,) = (run / "earlier").iterdir()
     assert workspace.load_session("runs/linux")
-    session = load_session(earlier)
-    save_session(earlier, replace(session, plan=replace(session.plan, model=workspace.root.parent / "outside/m.pte")))
+    save_session(earlier, of_model(load_session(earlier), workspace.root.parent / "outside/m.pte"))
     (workspace.root.parent / "outside/m.graph.json").write_text("{}")
     with pytest.raises(UsageError, match="outside of the workspace"):
         workspace.load_session("runs/linux")

@@ -5,6 +5,8 @@ With ETPROF_SCREENSHOTS=DIR the screenshots are kept there, to be looked at.
 
 import os
 from collections.abc import Iterator
+from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,20 @@ from etprof.app.history import write_history_page
 from etprof.reports import FORMATS
 from etprof.reports.combined import CombinedReport, render_html
 from history_builder import SLOWER, STEADY, add_days
-from report_builder import HOSTILE, a_report, at_thread_counts, emulated, hostile, one_variant, with_kernels
+from parts import need
+from report_builder import (
+    HOSTILE,
+    a_report,
+    at_thread_counts,
+    emulated,
+    hostile,
+    many_operators,
+    one_variant,
+    with_kernels,
+    with_roofline,
+)
 
-WIDTHS = (390, 1400)
+WIDTHS = (390, 1280, 1920)
 SHOWN = "table.operators tbody tr:not(.detail):not([hidden]) button.unfold"
 NAMES = f"[...document.querySelectorAll('{SHOWN}')].map(b => b.textContent)"
 
@@ -52,18 +65,106 @@ def test_the_page_opens_without_an_error_or_a_request(
     browser.screenshot(kept / f"report_{width}_{'dark' if dark else 'light'}.png")
 
 
+# Text that is wider than where it stands; tables scroll on their own, and a box's name is whole in its hint.
+_CUT_OFF = """[...document.querySelectorAll('main *, nav *')].filter((e) => e.clientWidth &&
+    !e.closest('svg, .icicle, .js-only') && !['auto', 'scroll'].includes(getComputedStyle(e).overflowX) &&
+    e.scrollWidth > e.clientWidth + 1).map((e) => `${e.tagName} ${e.className}: ${e.textContent.slice(0, 60)}`)"""
+_WIDER_THAN_PARENT = """[...document.querySelectorAll('main *')].filter((e) =>
+    !e.closest('svg, .icicle, .scroll, .sideways') && e.getBoundingClientRect().width >
+    e.parentElement.getBoundingClientRect().width + 1).map((e) => `${e.tagName} ${e.className}`)"""
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With modules, ceilings and kernels."""
+    folder = tmp_path_factory.mktemp("complete")
+    path = folder / "report.html"
+    path.write_text(FORMATS["html"].render(with_kernels(with_roofline(folder))), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_wider_than_its_place_and_no_text_is_cut_off(browser: Browser, complete: Path, width: int) -> None:
+    browser.open(complete, width)
+    assert browser.ask(_WIDER_THAN_PARENT) == []
+    assert browser.ask(_CUT_OFF) == []
+    if width > 1000:
+        tables = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+        assert browser.ask(f"{tables}.map(e => e.closest('section').id)") == []
+    browser.screenshot(Path(os.environ.get("ETPROF_SCREENSHOTS", complete.parent)) / f"complete_{width}.png")
+
+
+def test_the_first_screen_needs_no_scrolling(browser: Browser, complete: Path) -> None:
+    browser.open(complete, 1280)
+    assert browser.ask("document.querySelector('#summary').getBoundingClientRect().bottom") <= 800
+    browser.driver.execute_script("scrollTo(0, 3000)")
+    contents = browser.ask("document.querySelector('nav').getBoundingClientRect().toJSON()")
+    assert contents["top"] >= 0
+    assert contents["bottom"] <= 900
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", WIDTHS[:2])
+def test_everybody_can_use_the_page(browser: Browser, complete: Path, width: int, dark: bool) -> None:
+    """Checked by axe-core: contrast, headings in order, names of controls, keyboard."""
+    need(find_spec("axe_core_python"), "axe-core-python is not installed")
+    script = resources.files("axe_core_python") / "axe.min.js"
+    browser.open(complete, width, dark=dark)
+    browser.driver.execute_script(script.read_text(encoding="utf-8"))
+    browser.driver.set_script_timeout(60)
+    found = browser.driver.execute_async_script("axe.run({resultTypes: ['violations']}).then(arguments[0])")
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
+
+
+def test_a_click_on_a_module_shows_it_alone_and_on_the_top_everything(browser: Browser, complete: Path) -> None:
+    browser.open(complete, 1280)
+    shown = "[...document.querySelectorAll('.icicle button')].filter(b => !b.hidden).map(b => b.textContent)"
+    everything = browser.ask(shown)
+    browser.driver.execute_script(
+        "[...document.querySelectorAll('.icicle button')].find(b => b.textContent === 'token').click()"
+    )
+    assert browser.ask(shown) == [everything[0], "stem", "token", "linear"]
+    browser.click(".icicle button")
+    assert browser.ask(shown) == everything
+    colour = "getComputedStyle(document.querySelectorAll('.icicle button')[2]).backgroundColor"
+    by_category = browser.ask(colour)
+    browser.choose("select[name=colour]", "speedup")
+    assert browser.ask(colour) != by_category
+    assert browser.console_messages() == []
+
+
+def test_a_row_unfolds_to_its_neighbours_and_the_rule_about_it(browser: Browser, complete: Path) -> None:
+    browser.open(complete, 1280)
+    browser.choose("input[type=search]", "transpose (nd, x32) #1")
+    browser.click("table.operators tr:not([hidden]) button.unfold")
+    browser.wait_for("document.querySelectorAll('tr.detail circle').length > 0")
+    detail = browser.ask("document.querySelector('tr.detail').innerText")
+    for part in ("Runs after", "Runs before", "Rule "):
+        assert part in detail
+
+
+def test_a_thousand_operators_are_one_small_page_that_paints_at_once(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "many.html"
+    page.write_text(FORMATS["html"].render(many_operators(tmp_path, 1000)), encoding="utf-8")
+    assert page.stat().st_size <= 1.5e6
+    browser.open(page, 1280)
+    paint = "performance.getEntriesByName('first-contentful-paint')[0]"
+    browser.wait_for(paint)
+    assert browser.ask(f"{paint}.startTime") < 1000
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_heading_sorts_the_table_both_ways(browser: Browser, page: Path, width: int) -> None:
     browser.open(page, width)
-    values = "[...document.querySelectorAll('table.operators tbody tr')].map(r => Number(r.children[4].dataset.v))"
-    browser.click("table.operators th:nth-child(5) button")
+    values = "[...document.querySelectorAll('table.operators tbody tr')].map(r => Number(r.children[2].dataset.v))"
+    browser.click("table.operators th:nth-child(3) button")
     down = browser.ask(values)
     assert down == sorted(down, reverse=True)
     assert len(set(down)) > 2
-    browser.click("table.operators th:nth-child(5) button")
+    browser.click("table.operators th:nth-child(3) button")
     assert browser.ask(values) == down[::-1]
     assert (
-        browser.ask("document.querySelector('table.operators th:nth-child(5)').getAttribute('aria-sort')")
+        browser.ask("document.querySelector('table.operators th:nth-child(3)').getAttribute('aria-sort')")
         == "ascending"
     )
     browser.click("table.operators th:nth-child(1) button")
@@ -152,6 +253,8 @@ def test_other_kinds_of_report_open_too(browser: Browser, width: int, tmp_path: 
         browser.open(path, width)
         assert browser.console_messages() == []
         assert browser.ask("document.documentElement.scrollWidth") <= width
+        assert browser.ask(_WIDER_THAN_PARENT) == []
+        assert browser.ask(_CUT_OFF) == []
         browser.screenshot(Path(os.environ.get("ETPROF_SCREENSHOTS", tmp_path)) / f"{name}_{width}.png")
 
 

@@ -81,7 +81,19 @@ def assert_trace_holds(report: Report, text: str) -> None:
     assert names == list(dict.fromkeys(track.variant.label for track in report.tracks))
 
 
-HOLDS = {"json": assert_json_holds, "csv": assert_csv_holds, "trace": assert_trace_holds}
+def assert_graph_holds(report: Report, text: str) -> None:
+    nodes = [node for graph in json.loads(text)["graphs"] for node in graph["nodes"]]
+    held = {entry["value"] for node in nodes for entry in node["attrs"] if entry["key"] == "operators"}
+    for variant in report.variants:
+        assert {f"{row.identity} {row.name}" for row in variant.operators} <= held
+
+
+HOLDS = {
+    "json": assert_json_holds,
+    "csv": assert_csv_holds,
+    "trace": assert_trace_holds,
+    "model-explorer": assert_graph_holds,
+}
 
 
 @pytest.mark.parametrize("name", FORMATS)

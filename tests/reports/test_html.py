@@ -39,7 +39,7 @@ def test_every_chart_is_drawn_for_a_desk_and_for_a_phone(tmp_path: Path) -> None
 def test_every_link_inside_the_page_has_its_target(tmp_path: Path) -> None:
     text = render(with_kernels(a_report(tmp_path)))
     targets = set(re.findall(r'href="#(\w+)"', text))
-    assert len(targets) == 10
+    assert len(targets) == 11
     assert targets <= set(re.findall(r'id="(\w+)"', text))
 
 

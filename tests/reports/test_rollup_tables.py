@@ -12,7 +12,7 @@ from etprof.reports.console import list_rollups
 from etprof.reports.operator_tables import build_operator_tables
 from etprof.reports.rollup_tables import as_text_table, build_rollup_tables
 from etprof.reports.text_table import render_table
-from report_builder import a_report, one_variant, untraced, with_graph
+from report_builder import a_report, one_variant, untraced, with_graph, with_roofline
 
 
 def test_a_comparison_has_a_table_for_each_grouping(tmp_path: Path) -> None:
@@ -38,21 +38,34 @@ def test_without_a_graph_kinds_come_from_names_and_have_no_work(tmp_path: Path) 
 
 def test_the_operator_table_tells_id_module_shapes_and_rate(tmp_path: Path) -> None:
     (table,) = build_operator_tables(with_graph(tmp_path))
-    assert table.columns[-2:] == ("MACs", "GMAC/s")
+    assert table.columns[-2:] == ("speed-up", "GMAC/s")
     first = table.lines[0]
     assert (first.identity, first.module, first.kind) == ("d0.0", "stem.conv", "3x3 convolution")
     assert first.shapes == "1x64x64x64 * 192x3x3x64 -> 1x64x64x192"
-    assert [cell.text for cell in first.cells[-2:]] == ["453 M", "602"]
+    assert first.cells[-1].text == "602"
     inserted = next(line for line in table.lines if line.identity == "d0.1")
-    assert (inserted.module, [cell.text for cell in inserted.cells[-2:]]) == ("after stem.conv", ["", ""])
+    assert (inserted.module, inserted.cells[-1].text) == ("after stem.conv", "")
+
+
+def test_the_operator_table_tells_what_part_of_its_ceiling_an_operator_reaches(tmp_path: Path) -> None:
+    report = with_roofline(tmp_path)
+    (table,) = build_operator_tables(report)
+    assert table.columns[-1] == "of ceiling"
+    roofline = report.of(report.comparisons[0].candidate).roofline
+    assert roofline
+    shares = {row.identity: row.share_of_ceiling for row in roofline.rows}
+    cells = {str(line.identity): line.cells[-1] for line in table.lines}
+    assert {name: cell.value for name, cell in cells.items() if cell.text} == shares
+    assert cells["p0"].text == ""
 
 
 @pytest.mark.parametrize("name", ["md", "html"])
 def test_a_document_shows_ids_modules_and_rates(name: str, tmp_path: Path) -> None:
     text = FORMATS[name].render(with_graph(tmp_path))
-    for words in ("d0.0", "stem.", "3x3 convolution", "GMAC/s before", "By module", "By shape"):
+    module, shape = ("By module", "By shape") if name == "md" else ("Time by module", "By kind and shapes")
+    for words in ("d0.0", "stem.", "3x3 convolution", "GMAC/s before", module, shape):
         assert words in text, words
-    assert text.count("<details>") == text.count("</details>") == 2
+    assert text.count("<details") == text.count("</details>") == (2 if name == "md" else 3)
 
 
 def test_markdown_tables_stand_whole(tmp_path: Path) -> None:

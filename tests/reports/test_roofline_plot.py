@@ -65,5 +65,5 @@ def test_hints_name_operator_and_module_and_do_no_harm(tmp_path: Path) -> None:
     titles = [node.text or "" for node in ET.fromstring(svg).iter() if node.tag.endswith("title")]
     assert len(titles) == 1
     assert "<script>" in titles[0]
-    found = next(c for c in charts.list_charts(with_roofline(tmp_path)) if c.name == "roofline")
+    found = next(c for c in charts.list_charts(with_roofline(tmp_path)) if c.name == "roofline_2")
     assert "(stem.conv): 3" in found.draw(charts.WIDE).render()

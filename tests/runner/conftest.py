@@ -16,6 +16,8 @@ from real_devices import emulator
 
 __all__ = ["emulator"]
 
+# A folder with models, on a machine that cannot export them.
+EXPORTED_ELSEWHERE = os.environ.get("ETPROF_TEST_MODELS")
 # Those of the tests that are not exhaustive.
 QUICK_MODELS = ("dominated", "kinds_fp32", "kinds_fp16", "kinds_int8", "products_int4")
 
@@ -51,6 +53,8 @@ def arm_bundle(cache: Path, emulator: str) -> Bundle:
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """fp32.pte, fp16.pte, int8.pte, pair.pte and channels_last.pte, each with its inputs and its eager outputs."""
+    if EXPORTED_ELSEWHERE:
+        return Path(EXPORTED_ELSEWHERE)
     folder = tmp_path_factory.mktemp("models")
     _export("export_models.py", folder)
     return folder
@@ -67,6 +71,8 @@ def odd_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def kernel_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The models of export_kernel_models.py that this session needs, each with its input."""
+    if EXPORTED_ELSEWHERE:
+        return Path(EXPORTED_ELSEWHERE)
     folder = tmp_path_factory.mktemp("kernel_models")
     _export("export_kernel_models.py", folder, *(() if os.environ.get("ETPROF_REQUIRE_ALL") == "1" else QUICK_MODELS))
     return folder

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from etprof.app.devices import open_device
 from etprof.cli.main import main
 from etprof.core.errors import RunnerError, UsageError
-from etprof.runner.bundle import Bundle, ensure_bundle, pack
+from etprof.devices.kind import DeviceRequest
+from etprof.runner.bundle import Bundle, ensure_bundle
+from etprof.runner.bundle_archive import pack
 from etprof.runner.cross import resolve_parts
 from etprof.runner.isa import resolve_hidden
 from etprof.runner.toolchain import Compiler
@@ -126,6 +129,22 @@ def test_the_same_bundle_is_packed_to_the_same_bytes(arm_bundle: Bundle, tmp_pat
     pack(arm_bundle, tmp_path / "one.tar.gz")
     pack(arm_bundle, tmp_path / "two.tar.gz")
     assert (tmp_path / "one.tar.gz").read_bytes() == (tmp_path / "two.tar.gz").read_bytes()
+
+
+def test_a_bundle_made_elsewhere_runs_on_a_machine_without_a_compiler(
+    arm_bundle: Bundle, emulator: str, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack(arm_bundle, tmp_path / "arm64.tar.gz")
+    monkeypatch.setenv("ETPROF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    request = DeviceRequest("emulated", emulator=emulator, bundle=tmp_path / "arm64.tar.gz")
+    with open_device(request) as opened:
+        assert opened.notes == (f"The runner is the one in arm64.tar.gz: {arm_bundle.description}.",)
+        assert opened.runner_sha256 == arm_bundle.files.digests()
+        assert "sme2" in opened.device.describe().features
+    (kept,) = (tmp_path / "cache" / "bundles").iterdir()
+    command = (emulator, "-cpu", "max", *arm_bundle.command(str(kept / "etprof-runner")))
+    assert run_block(command, models / "fp32.pte", tmp_path / "block").result["error"] == ""
 
 
 def test_a_toolchain_file_cannot_be_bundled() -> None:

@@ -10,6 +10,7 @@ from etprof.runner import cross
 from etprof.runner.build import build_runner, host_target
 from etprof.runner.cross import CROSS_COMPILER, resolve_parts, resolve_target
 from etprof.runner.sdk import installed_sdk
+from etprof.runner.stock import identify_runner
 from parts import need
 from runner_block import run_block
 
@@ -93,9 +94,38 @@ def test_android_has_no_wheel_and_says_what_to_name_instead(tmp_path: Path, monk
     toolchain.parent.mkdir(parents=True)
     toolchain.touch()
     monkeypatch.setenv("ANDROID_NDK", str(tmp_path))
-    with pytest.raises(UsageError, match="no ExecuTorch wheel for android-arm64") as caught:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        UsageError, match="libraries for Android were not found: there is no wheel, and no build"
+    ) as caught:
         resolve_parts("android-arm64", None, None, ignore)
     assert "--executorch-prefix" in caught.value.hint
+    assert "`etprof run --device android` brings a runner with its own C library" in caught.value.hint
+
+
+@pytest.mark.exhaustive
+@pytest.mark.alone
+@pytest.mark.usefixtures("own_cache", "emulator")
+def test_with_an_ndk_and_the_libraries_in_their_place_android_needs_no_further_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The toolchain file stands in for the NDK's, the libraries for those of a build for Android.
+    fetched, _, _ = resolve_parts("linux-arm64", None, None, ignore)
+    toolchain = tmp_path / "build" / "cmake" / "android.toolchain.cmake"
+    toolchain.parent.mkdir(parents=True)
+    toolchain.write_text(
+        "if(NOT ANDROID_ABI STREQUAL arm64-v8a)\n  message(FATAL_ERROR no)\nendif()\nset(CMAKE_SYSTEM_NAME Linux)\n"
+        f"set(CMAKE_SYSTEM_PROCESSOR aarch64)\nset(CMAKE_CXX_COMPILER {CROSS_COMPILER})\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("ANDROID_NDK", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "executorch").mkdir()
+    (tmp_path / "executorch" / "cmake-out-android-arm64-v8a").symlink_to(fetched.prefix)
+    runner = build_runner(*resolve_parts("android-arm64", None, None, ignore))
+    assert (runner.target, runner.executorch_version) == ("android-arm64", fetched.version)
+    assert runner.compiler.startswith("toolchain file android.toolchain.cmake")
+    assert identify_runner(runner.path).architecture == "arm64"
 
 
 def test_without_a_cross_compiler_the_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

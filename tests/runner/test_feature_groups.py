@@ -48,6 +48,7 @@ def test_a_hidden_group_is_reported_and_the_outputs_stay_right(
     assert signal_to_noise_db(expected, block.output()) > _LEAST_SNR_DB[precision]
 
 
+@pytest.mark.portable
 def test_what_is_seen_is_what_the_system_reports(runner: NativeRunner, models: Path, tmp_path: Path) -> None:
     block = run_block(runner.command, models / "fp32.pte", tmp_path)
     assert set(present_features()) <= set(block.result["features_seen"])

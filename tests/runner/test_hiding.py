@@ -11,6 +11,8 @@ from etprof.runner.hiding import find_disagreement, hide_features, hide_in_table
 from etprof.runner.isa import ARM64_LINUX_HWCAPS, HEURISTIC_FEATURES, LAYOUTS, X86_64_LINUX_FLAGS
 from etprof.runner.sdk import installed_sdk
 
+pytestmark = pytest.mark.portable
+
 X86 = LAYOUTS["x86_64"]
 ARM = LAYOUTS["arm64"]
 

@@ -13,6 +13,8 @@ from etprof.runner.isa import (
     resolve_hidden,
 )
 
+pytestmark = pytest.mark.portable
+
 
 def test_x86_has_85_features_in_85_bytes() -> None:
     layout = LAYOUTS["x86_64"]

@@ -20,6 +20,7 @@ _LEAST_SNR_DB = {"fp32": 90, "fp16": 45, "int8": 20}
 
 
 @pytest.mark.parametrize("precision", _LEAST_SNR_DB)
+@pytest.mark.portable
 def test_outputs_match_the_eager_model(runner: NativeRunner, models: Path, tmp_path: Path, precision: str) -> None:
     block = run_block(runner.command, models / f"{precision}.pte", tmp_path)
     assert (block.exit_code, block.result["error"]) == (0, "")
@@ -28,6 +29,7 @@ def test_outputs_match_the_eager_model(runner: NativeRunner, models: Path, tmp_p
     assert signal_to_noise_db(expected, block.output()) > _LEAST_SNR_DB[precision]
 
 
+@pytest.mark.portable
 def test_one_process_is_one_block(runner: NativeRunner, models: Path, tmp_path: Path) -> None:
     flags = ("--warmup", "4", "--warmup_max", "60", "--num_executions", "7", "--traced_executions", "5")
     block = run_block(runner.command, models / "fp32.pte", tmp_path, *flags)
@@ -63,6 +65,7 @@ def test_warmup_says_when_it_ended_unsteady(runner: NativeRunner, models: Path, 
     assert (len(block.result["warmup_ns"]), block.result["warmup_steady"]) == (5, False)
 
 
+@pytest.mark.portable
 def test_digests_are_those_of_the_files(runner: NativeRunner, models: Path, tmp_path: Path) -> None:
     block = run_block(runner.command, models / "pair.pte", tmp_path)
     for index, output in enumerate(block.result["outputs"]):
@@ -72,6 +75,7 @@ def test_digests_are_those_of_the_files(runner: NativeRunner, models: Path, tmp_
     assert [(o["dtype"], o["shape"]) for o in block.result["outputs"]] == [("float32", [2, 3]), ("int64", [3, 2])]
 
 
+@pytest.mark.portable
 def test_files_are_row_major_whatever_the_program_keeps(runner: NativeRunner, models: Path, tmp_path: Path) -> None:
     run_block(runner.command, models / "channels_last.pte", tmp_path)
     written = (tmp_path / "outputs" / "output_0.bin").read_bytes()

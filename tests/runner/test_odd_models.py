@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from builders import a_result
 from etprof.core.run import INPUTS_WRONG, MODEL_INVALID
 from etprof.runner.build import NativeRunner
 from etprof.traces.program import read_program
@@ -100,7 +99,7 @@ def test_none_numbers_and_every_tensor_type_are_reported(
 
 def _read(block: Block) -> tuple[NDArray[np.float64] | None, ...]:
     said = read_runner_result(block.folder / "result.json")
-    return read_output_values(block.folder / "outputs", a_result(outputs=said.outputs))
+    return read_output_values(block.folder / "outputs", said.outputs)
 
 
 def test_outputs_without_planned_memory_are_given_some(

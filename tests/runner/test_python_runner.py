@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from etprof.runner.block_runner import is_steady, warm_up
 from etprof.runner.cpu_features import present_features
-from etprof.runner.python_runner import is_steady, warm_up
 from etprof.traces.etdump import read_etdump
 from parts import need
 

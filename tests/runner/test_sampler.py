@@ -1,7 +1,6 @@
 """The native runner's sampler on this machine: real kernels, real threads, real time."""
 
 import platform
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,11 +41,6 @@ def prove(block: Block, samples: KernelSamples) -> KernelEvidence:
     )
 
 
-@pytest.fixture(scope="session", autouse=True)
-def can_sample() -> None:
-    need(sys.platform == "linux", "kernels are sampled on Linux only")
-
-
 def test_avx512_is_met_when_shown_and_never_when_hidden(
     runner: NativeRunner, kernel_models: Path, tmp_path: Path
 ) -> None:
@@ -81,6 +75,7 @@ def test_samples_land_in_the_operator_that_dominates(runner: NativeRunner, kerne
     assert found.outside < 0.1 * found.samples
 
 
+@pytest.mark.portable
 def test_worker_threads_are_sampled_too(runner: NativeRunner, kernel_models: Path, tmp_path: Path) -> None:
     block, samples = sample(runner, kernel_models / "dominated.pte", tmp_path, "--cpu_threads", "2")
     assert len(samples.threads) == 2
@@ -104,6 +99,7 @@ def test_the_rate_is_what_was_asked_for(runner: NativeRunner, kernel_models: Pat
         assert samples.start_ns <= samples.time_ns.min() <= samples.time_ns.max() <= samples.end_ns
 
 
+@pytest.mark.portable
 def test_a_full_buffer_counts_what_it_drops(runner: NativeRunner, kernel_models: Path, tmp_path: Path) -> None:
     _, samples = sample(runner, kernel_models / "dominated.pte", tmp_path, "--sample_buffer", "50")
     assert len(samples) == 50
@@ -121,6 +117,7 @@ def test_nothing_on_the_machine_is_named_in_the_file(runner: NativeRunner, kerne
     assert not any("/" in name for name in samples.libraries)
 
 
+@pytest.mark.portable
 def test_samples_without_a_trace_are_refused(runner: NativeRunner, kernel_models: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.kernels"
     block = run_block(runner.command, kernel_models / "kinds_fp32.pte", tmp_path, "--kernel_samples", str(path))

@@ -101,3 +101,23 @@ def test_a_toolchain_file_is_told_apart_by_its_content(tmp_path: Path) -> None:
 def test_a_missing_toolchain_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nowhere\.cmake"):
         read_toolchain_file(tmp_path / "nowhere.cmake")
+
+
+def test_on_a_mac_the_hint_is_the_command_that_installs_a_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DependencyError, match="no C\\+\\+ compiler") as caught:
+        require_compiler()
+    assert caught.value.hint == "Run: xcode-select --install"
+    # What macOS has in its place, until then.
+    shim = tmp_path / "c++"
+    shim.write_text(
+        "#!/bin/sh\necho 'xcode-select: note: no developer tools were found' >&2\nexit 1\n", encoding="utf-8"
+    )
+    shim.chmod(0o755)
+    with pytest.raises(DependencyError, match="no developer tools were found") as caught:
+        require_compiler()
+    assert caught.value.hint == "Run: xcode-select --install"

@@ -16,6 +16,7 @@ from etprof.core.errors import EtprofError
 from etprof.core.findings import FindingKind
 from etprof.core.plan import Plan
 from etprof.devices.local import LocalDevice
+from etprof.export.request import ExportRequest, Quantization
 from scripted_device import a_runnable_plan, run_scripted, scripted_device
 from stock_runner import make_stock_runner
 
@@ -59,7 +60,7 @@ def empty_etdump(plan: Plan) -> str:
 def build_mismatch(plan: Plan) -> str:
     results = tuple(replace(r, executorch_version="1.5.1") for r in paired_results([4.0] * 3, [2.0] * 3))
     meta = an_export_meta(versions={"executorch": "1.4.0"})
-    run = a_loaded_run(replace(a_session(plan, results), export_meta=meta))
+    run = a_loaded_run(a_session(plan, results, export_meta=meta))
     kinds = [finding.kind for finding in build_report(run, title="t", created_at="now").findings]
     assert FindingKind.VERSIONS_DIFFER in kinds
     return f"a finding {FindingKind.VERSIONS_DIFFER.value}"
@@ -93,3 +94,12 @@ def test_the_skill_has_the_sections_of_the_documents() -> None:
     ):  # fmt: skip
         assert f"\n## {title}\n" in text
     assert (SKILL.parent / "references/kernel-tracing.md").is_file()
+    assert "(05_analyze_results.md)" in text.partition("\n## Next skill\n")[2]
+
+
+def test_the_skill_for_exports_says_how_an_int8_file_is_called() -> None:
+    text = SKILL.with_name("03_export_model.md").read_text(encoding="utf-8")
+    commands = text.partition("\n## Commands\n")[2].partition("\n## ")[0]
+    assert "`--quantize`" in commands
+    assert ExportRequest("m", quantization=Quantization()).stem.endswith("_q8")
+    assert "`q8` in" in commands

@@ -8,7 +8,7 @@ import pytest
 
 from etprof.core.errors import PlanError, StoreError, UsageError
 from etprof.core.extensions import HIDDEN_TOGETHER
-from etprof.core.plan import Pair, Plan, Variant
+from etprof.core.plan import Pair, Plan, Program, Variant
 from etprof.store.plan_file import build_plan, json_schema, load_plan, save_plan
 
 TEMPLATES = Path(__file__).parents[2] / "model_profiling/configs/templates"
@@ -268,3 +268,45 @@ def test_a_plan_names_its_method_and_the_shapes_of_its_inputs(tmp_path: Path) ->
     assert load_plan(tmp_path / "plan.json") == plan
     with pytest.raises(PlanError, match=r"input_shapes\[0\]\[1\]"):
         build(a_file(input_shapes=[[1, 0]]))
+
+
+def test_an_experiment_may_name_its_own_program_and_the_plan_is_its_default(tmp_path: Path) -> None:
+    own = {"model": "new.pte", "method": "encode", "inputs": ["rows.bin"], "input_shapes": [[4, 2]]}
+    plan = build(a_file(experiments=[{"name": "old"}, {"name": "new", **own}], inputs=["all.bin"]))
+    assert plan.program("old") == Program(Path("out/model.pte"), inputs=(Path("all.bin"),))
+    assert plan.program("new") == Program(Path("new.pte"), "encode", (Path("rows.bin"),), ((4, 2),))
+    assert plan.programs == (plan.program("old"), plan.program("new"))
+    save_plan(tmp_path / "plan.json", plan)
+    assert load_plan(tmp_path / "plan.json") == plan
+
+
+def test_a_plan_needs_a_model_only_for_experiments_that_name_none() -> None:
+    models = [{"name": "old", "model": "old.pte"}, {"name": "new", "model": "new.pte"}]
+    file = a_file(experiments=models)
+    del file["model"]
+    plan = build(file)
+    assert (plan.program("old").model, plan.program("new").model) == (Path("old.pte"), Path("new.pte"))
+    with pytest.raises(PlanError, match="the key 'model' is missing"):
+        build({**file, "experiments": [*models, {"name": "third"}]})
+
+
+def test_every_two_programs_under_one_setting_are_a_pair_and_the_first_is_the_baseline() -> None:
+    models = [
+        {"name": f"{name}_{suffix}", "model": f"{name}.pte", "hide_isa": hidden}
+        for name in ("fp32", "q8")
+        for suffix, hidden in (("off", ["sme2"]), ("on", []))
+    ]
+    assert build(a_file(experiments=models)).pairs == (
+        Pair("fp32_off", "fp32_on"),
+        Pair("q8_off", "q8_on"),
+        Pair("fp32_off", "q8_off"),
+        Pair("fp32_on", "q8_on"),
+    )
+    three = [{"name": name, "model": f"{name}.pte"} for name in ("a", "b", "c")]
+    assert build(a_file(experiments=three)).pairs == (Pair("a", "b"), Pair("a", "c"), Pair("b", "c"))
+
+
+def test_a_runtime_that_is_not_known_is_refused() -> None:
+    with pytest.raises(PlanError, match=r"experiments\[0\].runtime is 'tflite': runtimes are executorch"):
+        build(with_experiment(runtime="tflite"))
+    assert build(with_experiment(runtime="executorch")).program("only").runtime == "executorch"

@@ -38,6 +38,7 @@ def test_a_run_of_the_same_experiments_moves_to_a_folder_inside(tmp_path: Path) 
     assert load_session(folder / "earlier" / names[0]).plan.model.resolve() == (tmp_path / "model.pte").resolve()
     assert (folder / "earlier" / names[0] / "report.md").read_text() == "run 1"
     assert (folder / "earlier" / names[0] / "charts/a.svg").exists()
+    assert (folder / "earlier" / names[0] / "model_explorer/on_t1_time.json").exists()
 
 
 def test_a_run_of_other_experiments_stays_beside_the_newer_one(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def save_run(folder: Path, content: str, *experiments: Experiment) -> None:
     plan = replace(plan, experiments=experiments, pairs=()) if experiments else plan
     results = tuple(a_result(e.name, etdump=f"{e.name}/{e.name}_t1.etdump") for e in plan.experiments)
     save_session(folder, a_session(plan, results, reports=("report.md",)))
-    for name in (*(result.etdump for result in results), "report.md", "charts/a.svg"):
+    for name in (*(result.etdump for result in results), "report.md", "charts/a.svg", "model_explorer/on_t1_time.json"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(content)
 

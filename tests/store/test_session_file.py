@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from builders import a_device_info, a_plan, a_result, a_session
 from etprof.core.errors import StoreError
 from etprof.core.run import CpuState, CpuTime, OutputTensor, ThreadTime
 from etprof.store.emulated_traces import was_emulated
-from etprof.store.session_file import load_session, save_reports, save_session
+from etprof.store.session_file import find_runs_beside, load_session, save_reports, save_session
 
 
 def test_a_session_reads_back_as_it_was_written(tmp_path: Path) -> None:
@@ -49,7 +50,7 @@ def test_another_schema_version_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_session_names_the_field(tmp_path: Path) -> None:
     save_session(tmp_path, a_session(a_plan(tmp_path)))
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    del manifest["model_sha256"]
+    del manifest["programs"][0]["model_sha256"]
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(StoreError, match="model_sha256"):
         load_session(tmp_path)
@@ -101,6 +102,13 @@ def test_the_reports_that_were_written_are_noted_and_what_was_measured_is_not_to
     assert save_reports(tmp_path, noted, ("report.md",)) is noted
 
 
+def test_a_folder_that_is_not_there_is_answered_with_the_runs_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "linux"
+    save_session(folder, a_session(a_plan(folder)))
+    assert find_runs_beside(tmp_path / "runs" / "mac") == f"Runs beside it: {folder}."
+    assert find_runs_beside(tmp_path / "elsewhere" / "mac") == ""
+
+
 def test_a_folder_near_a_run_is_answered_with_the_run(tmp_path: Path) -> None:
     folder = tmp_path / "out_toy" / "runs" / "linux"
     save_session(folder, a_session(a_plan(folder)))
@@ -109,3 +117,38 @@ def test_a_folder_near_a_run_is_answered_with_the_run(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="There is no file") as caught:
             load_session(given)
         assert caught.value.hint == f"{said}{':' if 'below' in said else ''} {folder}."
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"experiments": ["off"]}, "not each of its experiments has one program"),
+        ({"experiments": ["off", "on", "on"]}, "not each of its experiments has one program"),
+        ({"program": {"model": "x" * 300}}, "a program has a path that no file can have"),
+        ({"program": {"model": "m.pte", "runtime": "tflite"}}, "'tflite' is no runtime"),
+        (
+            {"reference": [{"dtype": "float32", "shape": [1], "sha256": "", "file": "../../secret"}]},
+            "the path '../../secret' leads out of the folder",
+        ),
+    ],
+)
+def test_programs_that_no_run_could_have_left_are_refused(
+    changes: dict[str, Any], problem: str, tmp_path: Path
+) -> None:
+    save_session(tmp_path, a_session(a_plan(tmp_path)))
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["programs"][0] |= changes
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(StoreError, match="does not hold a session of etprof") as caught:
+        load_session(tmp_path)
+    assert problem in caught.value.message
+
+
+def test_paths_of_every_program_lead_from_the_folder_wherever_it_is_moved(tmp_path: Path) -> None:
+    plan = a_plan(tmp_path / "runs/here")
+    own = replace(plan.experiments[0], model=tmp_path / "own.pte", inputs=(tmp_path / "own.bin",))
+    session = a_session(replace(plan, experiments=(own, plan.experiments[1])))
+    save_session(tmp_path / "runs/here", session)
+    assert load_session(tmp_path / "runs/here") == session
+    text = (tmp_path / "runs/here/manifest.json").read_text()
+    assert str(tmp_path) not in text

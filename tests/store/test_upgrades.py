@@ -38,7 +38,8 @@ def test_every_earlier_version_has_its_step_and_its_recorded_session() -> None:
 def test_a_recorded_session_loses_nothing_that_was_measured(version: str, tmp_path: Path) -> None:
     stored = copy(version, tmp_path)
     session = load_session(tmp_path)
-    assert (session.model_sha256, session.command) == tuple(
+    (program,) = session.programs
+    assert (program.model_sha256, session.command) == tuple(
         stored["manifest.json"][key] for key in ("model_sha256", "command")
     )
     results = stored["metrics.json"]["results"]
@@ -63,8 +64,9 @@ def test_what_version_2_added_is_filled_in(tmp_path: Path) -> None:
     session = load_session(tmp_path)
     assert session.reports == ("report.md", "report.html", "analysis_summary.json", "report.csv", "trace.json")
     assert {result.method_name for result in session.results} == {""}
-    assert session.export_meta is not None
-    assert (session.export_meta.model, session.export_meta.numerics.worst_snr_db) == ("toy_cnn", 129.8)
+    meta = session.programs[0].export_meta
+    assert meta is not None
+    assert (meta.model, meta.numerics.worst_snr_db) == ("toy_cnn", 129.8)
     assert session.plan.variants == (Variant("linux_avx512_off", 1), Variant("linux_avx512_on", 1))
 
 
@@ -73,7 +75,7 @@ def test_what_version_3_added_is_filled_in(tmp_path: Path) -> None:
     metrics["results"][0]["cpu_before"]["frequencies_khz"] = [1_800_000, 3_000_000]
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))
     session = load_session(tmp_path)
-    assert (session.runner_sha256, session.prepared, session.state) == ({}, (), ())
+    assert (session.runner_sha256, session.prepared, session.programs[0].state) == ({}, (), ())
     assert (session.plan.method, session.plan.input_shapes) == ("", ())
     assert session.plan.schedule.equivalence_bound == 0.02
     assert (session.device.sme_units, session.device.performance_cores) == (None, None)
@@ -90,11 +92,28 @@ def test_what_version_4_added_is_filled_in(tmp_path: Path) -> None:
     assert {result.has_debug_log for result in session.results} == {False}
 
 
+def test_what_version_5_added_is_filled_in(tmp_path: Path) -> None:
+    stored = copy("v4", tmp_path)["manifest.json"]
+    session = load_session(tmp_path)
+    (record,) = session.programs
+    assert record.experiments == tuple(e.name for e in session.plan.experiments)
+    assert record.inputs_sha256 == tuple(stored["inputs_sha256"])
+    assert (record.program.method, record.program.input_shapes) == ("forward", ((1, 3, 256, 256),))
+    assert (record.program.model, record.program.inputs) == (session.plan.model, session.plan.inputs)
+    assert (session.plan.runtime, record.program.runtime, record.reference) == ("executorch", "executorch", ())
+    assert record.export_meta is not None
+    assert (record.export_meta.model, record.export_meta.reference) == ("toy_cnn", ())
+    assert {(e.model, e.method, e.inputs, e.input_shapes, e.runtime) for e in session.plan.experiments} == {
+        (None, "", (), (), "")
+    }
+    assert (session.exploration, session.dropped) == (None, ())
+
+
 def test_a_run_of_version_1_that_was_interrupted_had_no_report_and_a_bare_model_no_meta(tmp_path: Path) -> None:
     manifest = copy("v1", tmp_path)["manifest.json"]
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "stop_reason": "", "export_meta": {}}))
     session = load_session(tmp_path)
-    assert (session.reports, session.export_meta) == ((), None)
+    assert (session.reports, session.programs[0].export_meta) == ((), None)
 
 
 def test_a_version_of_the_future_is_refused_with_a_hint(tmp_path: Path) -> None:

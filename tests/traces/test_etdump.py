@@ -17,6 +17,8 @@ from etprof.traces.etdump import read_etdump
 from etprof.traces.name_table import LONGEST_NAME
 from trace_builder import RECORDED, read_blocks, recorded
 
+pytestmark = pytest.mark.portable
+
 INFERENCE = (
     Event("Conv #1", 110, 150, 0, delegated=True),
     Event("Add #1", 150, 160, 0, delegated=True),

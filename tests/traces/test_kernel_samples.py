@@ -12,6 +12,8 @@ from etprof.core.errors import TraceError
 from etprof.traces.kernel_samples import read_kernel_samples
 from sample_builder import LIBC, NEON, SME, place, samples, write_samples
 
+pytestmark = pytest.mark.portable
+
 SOME = samples([(10, place(SME, "kai_sme2")), (20, place(NEON)), (30, place(SME, "kai_sme2"))], kernel_names=("kai_a",))
 
 

@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 
 from etprof.core.errors import TraceError
-from etprof.core.program import Program, ProgramTensor
+from etprof.core.program import ProgramFile, ProgramTensor
 from etprof.traces.program import read_program
 from program_builder import FLOAT32, Method, Tensor, build_program
+
+pytestmark = pytest.mark.portable
 
 _STRING = 6
 
 
-def read(tmp_path: Path, *methods: Method) -> Program:
+def read(tmp_path: Path, *methods: Method) -> ProgramFile:
     path = tmp_path / "model.pte"
     path.write_bytes(build_program(*methods))
     return read_program(path)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builders import a_result
 from etprof.core.errors import TraceError
 from etprof.core.run import CpuTime, OutputTensor, ThreadTime
 from etprof.traces.runner_result import read_output_values, read_runner_result
@@ -75,8 +74,7 @@ def test_a_missing_file_is_said(tmp_path: Path) -> None:
 )
 def test_output_tensors_are_read_as_numbers(tmp_path: Path, dtype: str, data: bytes, values: list[float]) -> None:
     (tmp_path / "output_0.bin").write_bytes(data)
-    result = a_result(outputs=(OutputTensor(dtype, (len(values),), "", "output_0.bin"),))
-    (read,) = read_output_values(tmp_path, result)
+    (read,) = read_output_values(tmp_path, [OutputTensor(dtype, (len(values),), "", "output_0.bin")])
     assert read is not None
     assert np.array_equal(read, values)
 
@@ -84,10 +82,10 @@ def test_output_tensors_are_read_as_numbers(tmp_path: Path, dtype: str, data: by
 @pytest.mark.parametrize(("dtype", "file"), [("none", ""), ("string", "output_0.bin"), ("float8_e5m2", "output_0.bin")])
 def test_what_is_no_number_is_not_read_and_breaks_nothing(tmp_path: Path, dtype: str, file: str) -> None:
     (tmp_path / "output_0.bin").write_bytes(b"words")
-    assert read_output_values(tmp_path, a_result(outputs=(OutputTensor(dtype, (), "", file),))) == (None,)
+    assert read_output_values(tmp_path, [OutputTensor(dtype, (), "", file)]) == (None,)
 
 
 def test_an_output_file_of_the_wrong_size_is_refused(tmp_path: Path) -> None:
     (tmp_path / "output_0.bin").write_bytes(b"odd")
     with pytest.raises(TraceError, match="does not hold float32"):
-        read_output_values(tmp_path, a_result(outputs=(OutputTensor("float32", (1,), "", "output_0.bin"),)))
+        read_output_values(tmp_path, [OutputTensor("float32", (1,), "", "output_0.bin")])

@@ -61,22 +61,33 @@ def explain_variant(
     )  # fmt: skip
 
 
-def add_explanation(report: Report, run: LoadedRun, predicted: Mapping[Variant, PredictedVariant]) -> Report:
-    """The report with the explanation of the variant to improve, and a finding for what was predicted wrongly."""
-    checks = check_predictions(report, predicted)
-    wanted = next((each for each in report.to_improve[-1:] if each.variant in predicted), None)
-    chosen = wanted or next((each for each in report.variants if each.variant in predicted), None)
-    if chosen is None or not predicted[chosen.variant].predictions:
-        return report
-    loaded = run.of(chosen.variant)
+def explain_programs(
+    report: Report, run: LoadedRun, predicted: Mapping[Variant, PredictedVariant]
+) -> tuple[Explanation, ...]:
+    """One for each program whose graph is known; the first is that of the variant to improve."""
+    known = [each for each in (*report.to_improve[-1:], *report.variants) if each.variant in predicted]
+    chosen: dict[tuple[str, ...], VariantReport] = {}
+    for each in (each for each in known if predicted[each.variant].predictions):
+        record = run.of(each.variant).record
+        chosen.setdefault((record.model_sha256, record.program.method), each)
+    return tuple(_explain_measured(each, run, predicted[each.variant]) for each in chosen.values())
+
+
+def _explain_measured(report: VariantReport, run: LoadedRun, predicted: PredictedVariant) -> Explanation:
+    loaded = run.of(report.variant)
     explained = explain_variant(
-        predicted[chosen.variant], chosen, model=loaded.model.name, method=loaded.method,
-        meta=loaded.session.export_meta,
-    )  # fmt: skip
+        predicted, report, model=loaded.model.name, method=loaded.method, meta=loaded.record.export_meta
+    )
+    return replace(explained, variant=report.variant if report.operators else None)
+
+
+def add_explanation(report: Report, predicted: Mapping[Variant, PredictedVariant], explained: Explanation) -> Report:
+    """The report with an explanation, and a finding for what was predicted wrongly."""
+    checks = check_predictions(report, predicted)
     return replace(
         report,
         findings=(*report.findings, *find_disagreements(checks)),
-        explanation=replace(explained, variant=chosen.variant if chosen.operators else None, checks=checks),
+        explanation=replace(explained, checks=checks),
     )
 
 

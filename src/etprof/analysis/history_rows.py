@@ -7,31 +7,42 @@ from statistics import median
 
 from etprof.analysis.report import RunAnalysis
 from etprof.core.report import VariantReport
-from etprof.core.run import DeviceInfo, Session
+from etprof.core.run import DeviceInfo, ProgramRecord, Session
 from etprof.core.units import NS_PER_MS
 
 Row = Mapping[str, object]
 
 
-def build_rows(analysis: RunAnalysis, *, content_sha256: str, added_at: str, commit: str) -> dict[str, Sequence[Row]]:
-    """By table; `content_sha256` changes when the run has more blocks than before."""
+def build_rows(
+    analysis: RunAnalysis, *, content_sha256: str, added_at: str, commit: str
+) -> list[dict[str, Sequence[Row]]]:
+    """For each program of the run, its rows by table: one model's history does not depend on what ran beside it.
+
+    `content_sha256` changes when the run has more blocks than before.
+    """
+    facts = {"content_sha256": content_sha256, "added_at": added_at, "commit": commit}
+    return [_build_program_rows(analysis, record, facts) for record in analysis.run.session.programs]
+
+
+def _build_program_rows(
+    analysis: RunAnalysis, record: ProgramRecord, facts: Mapping[str, str]
+) -> dict[str, Sequence[Row]]:
     report, session = analysis.report, analysis.run.session
-    run_id = identify_run(session)
-    variants = [variant for variant in report.variants if variant.latency or variant.operators or variant.evidence]
+    run_id = identify_run(session, record)
+    known = [variant for variant in report.variants if variant.latency or variant.operators or variant.evidence]
+    variants = [each for each in known if _find_program(analysis, each) is record]
     return {
         "runs": [
             {
                 "run_id": run_id,
-                "content_sha256": content_sha256,
                 "folder": str(analysis.run.folder.resolve()),
                 "report": "report.html" if "report.html" in session.reports else "",
-                "added_at": added_at,
-                "commit": commit,
-                **_describe_run(session),
+                **facts,
+                **_describe_run(session, record),
             }
         ],
         "variants": [_describe_variant(run_id, variant) for variant in variants],
-        "blocks": [*_list_blocks(run_id, session)],
+        "blocks": [*_list_blocks(run_id, session, record)],
         "operators": [row for variant in variants for row in _list_operators(run_id, variant)],
         "categories": [
             {
@@ -51,12 +62,23 @@ def build_rows(analysis: RunAnalysis, *, content_sha256: str, added_at: str, com
     }
 
 
-def identify_run(session: Session) -> str:
-    """The same wherever its folder is moved to, also after it was resumed; another for every run that was started."""
-    first = session.results[0] if session.results else None
+def _find_program(analysis: RunAnalysis, variant: VariantReport) -> ProgramRecord:
+    """A variant of an earlier run in the same folder belongs to the program of the same model."""
+    programs = analysis.run.session.programs
+    own = analysis.run.of(variant.variant).record
+    same = [each for each in programs if variant.experiment in each.experiments]
+    return next(iter((*same, *(each for each in programs if each.model_sha256 == own.model_sha256), *programs)))
+
+
+def identify_run(session: Session, record: ProgramRecord) -> str:
+    """The same wherever its folder is moved to, also after it was resumed; another for every run that was started.
+
+    In a run of several programs each has an identity of its own.
+    """
+    first = next((result for result in session.results if result.experiment in record.experiments), None)
     facts = [
         session.started_at,
-        session.model_sha256,
+        record.model_sha256,
         session.device.name,
         session.device.cpu_model,
         first.started_at if first else "",
@@ -70,11 +92,11 @@ def name_device(device: DeviceInfo) -> str:
     return " ".join(dict.fromkeys(filter(None, (device.name, device.model, device.soc or device.cpu_model))))
 
 
-def _describe_run(session: Session) -> dict[str, object]:
-    device, meta = session.device, session.export_meta
+def _describe_run(session: Session, record: ProgramRecord) -> dict[str, object]:
+    device, meta = session.device, record.export_meta
     runner = hashlib.sha256(json.dumps(dict(session.runner_sha256), sort_keys=True).encode()).hexdigest()[:16]
     facts = {
-        "model digest": session.model_sha256,
+        "model digest": record.model_sha256,
         "precision": meta.precision if meta else "",
         "system": device.system,
         "build": device.build,
@@ -85,10 +107,12 @@ def _describe_run(session: Session) -> dict[str, object]:
     }
     return {
         "started_at": session.started_at,
-        "model": session.plan.model.stem,
-        "model_sha256": session.model_sha256,
+        "model": record.program.model.stem,
+        "model_sha256": record.model_sha256,
         "precision": meta.precision if meta else "",
-        "method": next((r.method_name for r in session.results if r.method_name), ""),
+        "method": next(
+            (r.method_name for r in session.results if r.method_name and r.experiment in record.experiments), ""
+        ),
         "device": name_device(device),
         "device_name": device.name,
         "cpu_model": device.cpu_model,
@@ -125,10 +149,10 @@ def _describe_variant(run_id: str, variant: VariantReport) -> dict[str, object]:
     }
 
 
-def _list_blocks(run_id: str, session: Session) -> Iterator[Row]:
+def _list_blocks(run_id: str, session: Session, record: ProgramRecord) -> Iterator[Row]:
     """Times of an emulated device are left out, as everywhere."""
     real = session.device.times_are_real
-    for result in session.results:
+    for result in (each for each in session.results if each.experiment in record.experiments):
         yield {
             "run_id": run_id,
             "variant": result.variant.stem,

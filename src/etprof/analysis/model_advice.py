@@ -65,7 +65,7 @@ def _build_background(
         graph=loaded.graph,
         between=list_between_calls(loaded.traces[0]) if loaded.traces else {},
         predictions=index_predictions(predicted.predictions) if predicted else {},
-        export_meta=session.export_meta,
+        export_meta=loaded.record.export_meta,
         device=session.device,
         results=loaded.results,
         scaling=scaling,

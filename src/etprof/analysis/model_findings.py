@@ -10,7 +10,8 @@ from etprof.core.loaded_run import LoadedRun, LoadedVariant
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Variant
 from etprof.core.report import VariantReport
-from etprof.core.run import Session
+from etprof.core.run import ProgramRecord, Session
+from etprof.core.runtimes import EXECUTORCH, RUNTIMES
 
 Nodes = Mapping[OperatorId, GraphNode]
 
@@ -24,28 +25,32 @@ def find_model_findings(
         own = [loaded for loaded in run.variants if loaded.session is session]
         traced = [loaded for loaded in own if reports[loaded.variant].operators]
         timed = [loaded for loaded in traced if reports[loaded.variant].latency] or traced
-        found += _find_other_versions(session)
-        for loaded in own[:1]:
-            if session.export_meta and loaded.graph:
-                found += find_unshrunk_weights(session.export_meta, loaded.graph)
-        for loaded in timed[-1:]:
-            found += _find_cuts(loaded, reports[loaded.variant])
+        for record in session.programs:
+            found += _find_other_versions(session, record)
+            same = [loaded for loaded in own if loaded.record is record]
+            for loaded in same[:1]:
+                if record.export_meta and loaded.graph:
+                    found += find_unshrunk_weights(record.export_meta, loaded.graph)
+            for loaded in [each for each in timed if each in same][-1:]:
+                found += _find_cuts(loaded, reports[loaded.variant])
         for loaded in timed:
-            if session.export_meta:
+            if meta := loaded.record.export_meta:
                 operators, of = reports[loaded.variant].operators, nodes[loaded.variant]
-                found += find_fp32_compute(session.export_meta, loaded.variant, operators, of)
+                library = "XNNPACK" if loaded.runtime == EXECUTORCH else RUNTIMES[loaded.runtime].title
+                found += find_fp32_compute(meta, loaded.variant, operators, of, library)
     return tuple(dict.fromkeys(found))
 
 
-def _find_other_versions(session: Session) -> Iterator[Finding]:
+def _find_other_versions(session: Session, record: ProgramRecord) -> Iterator[Finding]:
     """A program is written for the runtime of its own version: on another it may fail, or run other kernels."""
-    exported = (session.export_meta.versions.get("executorch") or "") if session.export_meta else ""
-    runtimes = sorted({_release(r.executorch_version) for r in session.results if r.is_ok and r.executorch_version})
+    exported = (record.export_meta.versions.get("executorch") or "") if record.export_meta else ""
+    results = [r for r in session.results if r.is_ok and r.experiment in record.experiments]
+    runtimes = sorted({_release(r.executorch_version) for r in results if r.executorch_version})
     others = [runtime for runtime in runtimes if exported and runtime != _release(exported)]
     if others:
         yield Finding(
             FindingKind.VERSIONS_DIFFER,
-            f"{session.plan.model.name} was exported with ExecuTorch {_release(exported)}, and its runner is of "
+            f"{record.program.model.name} was exported with ExecuTorch {_release(exported)}, and its runner is of "
             f"{', '.join(others)}.",
             "Export the model again with the installed version, or use a runner of the version it was exported with.",
         )
@@ -59,4 +64,4 @@ def _release(version: str) -> str:
 def _find_cuts(loaded: LoadedVariant, report: VariantReport) -> Iterator[Finding]:
     calls = {row.identity.call for row in report.operators if row.delegated}
     between = list_between_calls(loaded.traces[0])
-    yield from find_cuts(loaded.session.export_meta, between, report.operators, partitions=len(calls))
+    yield from find_cuts(loaded.record.export_meta, between, report.operators, partitions=len(calls))

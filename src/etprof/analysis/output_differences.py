@@ -1,6 +1,7 @@
 """Whether two variants computed the same thing: their output tensors compared by the largest difference."""
 
 from collections.abc import Sequence
+from math import inf, log10
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,3 +57,23 @@ def list_not_finite(outputs: Outputs) -> tuple[str, ...]:
 def list_not_numbers(outputs: Outputs, types: Sequence[str]) -> tuple[str, ...]:
     """The outputs that cannot be compared as numbers, each as a phrase: output 1 (string)."""
     return tuple(f"output {i} ({types[i]})" for i, values in enumerate(outputs) if values is None)
+
+
+def signal_to_noise_db(reference: Outputs, outputs: Outputs) -> float | None:
+    """The worst signal-to-noise ratio of the outputs, in decibels: infinite where all are equal.
+
+    None where they are not outputs of the same number and sizes, or none is numbers.
+    """
+    if [_length(t) for t in reference] != [_length(t) for t in outputs]:
+        return None
+    pairs = zip(reference, outputs, strict=True)
+    return min((_tensor_snr_db(r, o) for r, o in pairs if r is not None and o is not None), default=None)
+
+
+def _tensor_snr_db(reference: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    if np.array_equal(reference, values):
+        return inf
+    if not (np.isfinite(reference).all() and np.isfinite(values).all()):
+        return -inf
+    signal, noise = float(np.square(reference).sum()), float(np.square(reference - values).sum())
+    return 10 * log10(signal / noise) if signal else -inf

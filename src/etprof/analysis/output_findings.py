@@ -1,28 +1,32 @@
 """What a run shows about a model's outputs besides their differences: state, NaNs, and what could not be compared."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from etprof.analysis.output_differences import list_not_finite, list_not_numbers
+from etprof.analysis.program_accuracy import find_accuracy_findings
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.loaded_run import LoadedRun, LoadedVariant
+from etprof.core.report import Comparison
 from etprof.core.run import Session
 from etprof.core.units import format_count
 
 
-def find_output_findings(run: LoadedRun) -> tuple[Finding, ...]:
+def find_output_findings(run: LoadedRun, comparisons: Sequence[Comparison] = ()) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for session in run.sessions:
         own = [loaded for loaded in run.variants if loaded.session is session]
         found += [*_keeps_state(session), *_not_finite(own), *_not_compared(own, session), *_vary(own)]
+        found += find_accuracy_findings(own, comparisons)
     return tuple(dict.fromkeys(found))
 
 
 def _keeps_state(session: Session) -> Iterator[Finding]:
-    if session.state:
+    for record in (each for each in session.programs if each.state):
+        model = "The model" if len(session.programs) == 1 else record.program.model.name
         yield Finding(
             FindingKind.KEEPS_STATE,
-            f"The model keeps state between inferences, in {format_count(len(session.state), 'tensor')}: "
-            f"{'; '.join(session.state)}.",
+            f"{model} keeps state between inferences, in {format_count(len(record.state), 'tensor')}: "
+            f"{'; '.join(record.state)}.",
             "Outputs are those of the first inference after loading; times are of many in a row, as state develops.",
         )
 

@@ -20,13 +20,14 @@ from etprof.core.errors import UsageError
 from etprof.core.estimates import Interval
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.loaded_run import LoadedRun
+from etprof.core.model import ExportMeta
 from etprof.core.plan import Variant
 from etprof.core.regression import Outcome, RegressionCheck, VariantCheck
 from etprof.core.report import Report, VariantReport
 from etprof.core.run import BlockResult, Session
 
 # Findings of a run that the check reports as failures or doubts of its own.
-_REPORTED_APART = (FindingKind.BLOCK_FAILED, FindingKind.OUTPUTS_DIFFER, FindingKind.INCOMPLETE)
+REPORTED_APART = (FindingKind.BLOCK_FAILED, FindingKind.OUTPUTS_DIFFER, FindingKind.INCOMPLETE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ def check_regression(
     """Whoever states an `output_tolerance` accepts a change of precision whose outputs stay within it."""
     is_accepted = output_tolerance is not None
     if output_tolerance is None:
-        output_tolerance = min(precision_tolerance(side.session.export_meta) for side in (known_good, run))
+        output_tolerance = min(_own_tolerance(side) for side in (known_good, run))
     _refuse_strangers(known_good, run)
     shared = [key for key in known_good.variants if key in run.variants]
     differences = {key: _compare_outputs(known_good, run, key) for key in shared}
@@ -73,15 +74,20 @@ def check_regression(
         output_tolerance=output_tolerance,
         variants=variants,
         failures=(
-            *_failed_blocks(run.session),
+            *list_failed_blocks(run.session),
             *_missing_variants(known_good, run),
             *(() if is_accepted else _changed_precision(known_good, run)),
-            *_different_outputs(run, output_tolerance if is_accepted else precision_tolerance(run.session.export_meta)),
+            *_different_outputs(run, output_tolerance if is_accepted else _own_tolerance(run)),
             *_changed_outputs(known_good, run, differences, output_tolerance),
         ),
         doubts=tuple(_doubts(known_good, run, differences, variants)),
         findings=tuple(_findings(known_good, run)),
     )
+
+
+def _own_tolerance(side: CheckedRun) -> float:
+    """Of the programs of a run, that of the most precise one."""
+    return min(precision_tolerance(record.export_meta) for record in side.session.programs)
 
 
 def judge_slowdown(speedup: Interval | None, noise_floor: float | None, tolerance: float, blocks: int) -> VariantCheck:
@@ -152,7 +158,7 @@ def _no_times(known_good: CheckedRun, run: CheckedRun) -> str:
 def _compare_outputs(known_good: CheckedRun, run: CheckedRun, key: Variant) -> float | None:
     """The relative difference of the outputs; None where it is not known."""
     before, after = known_good.first_result(key).outputs, run.first_result(key).outputs
-    if not before or not after or known_good.session.inputs_sha256 != run.session.inputs_sha256:
+    if not before or not after or not _have_same_inputs(known_good, run, key):
         return None
     if [tensor.sha256 for tensor in before] == [tensor.sha256 for tensor in after]:
         return 0.0
@@ -160,7 +166,11 @@ def _compare_outputs(known_good: CheckedRun, run: CheckedRun, key: Variant) -> f
     return None if ours is None or theirs is None else relative_difference(ours, theirs)
 
 
-def _failed_blocks(session: Session) -> Iterator[str]:
+def _have_same_inputs(known_good: CheckedRun, run: CheckedRun, key: Variant) -> bool:
+    return known_good.run.of(key).record.inputs_sha256 == run.run.of(key).record.inputs_sha256
+
+
+def list_failed_blocks(session: Session) -> Iterator[str]:
     for variant in session.plan.variants:
         results = [r for r in session.results if r.variant == variant]
         failed = [r for r in results if not r.is_ok]
@@ -180,13 +190,20 @@ def _missing_variants(known_good: CheckedRun, run: CheckedRun) -> Iterator[str]:
 
 
 def _changed_precision(known_good: CheckedRun, run: CheckedRun) -> Iterator[str]:
-    metas = [side.session.export_meta for side in (known_good, run)]
-    before, after = (meta.precision if meta else "" for meta in metas)
-    if before and after and before != after:
-        yield (
-            f"The model's precision changed from {before} to {after}: this is another model. "
-            "Accept it by stating how far its outputs may differ, with --output-tolerance."
-        )
+    shared = [key for key in known_good.variants if key in run.variants]
+    metas = [[side.run.of(key).record.export_meta for side in (known_good, run)] for key in shared]
+    yield from dict.fromkeys(filter(None, (describe_precision_change(*sides) for sides in metas)))
+
+
+def describe_precision_change(known_good: ExportMeta | None, run: ExportMeta | None) -> str:
+    """Empty where it did not change, or is not known."""
+    before, after = (meta.precision if meta else "" for meta in (known_good, run))
+    if not before or not after or before == after:
+        return ""
+    return (
+        f"The model's precision changed from {before} to {after}: this is another model. "
+        "Accept it by stating how far its outputs may differ, with --output-tolerance."
+    )
 
 
 def _different_outputs(run: CheckedRun, tolerance: float) -> Iterator[str]:
@@ -217,7 +234,7 @@ def _doubts(
     if not variants:
         yield "No variant was timed in both runs."
     recorded = [key for key in differences if known_good.first_result(key).outputs and run.first_result(key).outputs]
-    if recorded and known_good.session.inputs_sha256 != run.session.inputs_sha256:
+    if not all(_have_same_inputs(known_good, run, key) for key in recorded):
         yield "The inputs of the two runs differ, so their outputs cannot be compared."
         return
     for key in recorded:
@@ -252,4 +269,4 @@ def _findings(known_good: CheckedRun, run: CheckedRun) -> Iterator[Finding]:
             yield Finding(
                 FindingKind.NO_TRACES, f"The traces of {side.label} are missing, so categories are not compared.", ""
             )
-    yield from (finding for finding in run.report.findings if finding.kind not in _REPORTED_APART)
+    yield from (finding for finding in run.report.findings if finding.kind not in REPORTED_APART)

@@ -4,43 +4,48 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from etprof.analysis.advice.next_steps import find_next_steps
-from etprof.analysis.explanations import add_explanation
+from etprof.analysis.comparisons import build_comparisons
+from etprof.analysis.explanations import add_explanation, explain_programs
+from etprof.analysis.exploration import build_choice
 from etprof.analysis.graph.alignment import align_operators, list_mapped
 from etprof.analysis.graph.data_movement import find_cancelling, list_layout_changes
 from etprof.analysis.graph.work import add_work
+from etprof.analysis.graph_views import build_views
 from etprof.analysis.kernels.sample_tracks import build_sample_tracks
 from etprof.analysis.kernels.variant_kernels import add_evidence
 from etprof.analysis.model_advice import list_backgrounds
 from etprof.analysis.model_findings import find_model_findings
 from etprof.analysis.operators.accounting import build_accounting, build_categories
 from etprof.analysis.operators.apart import list_allocations, list_apart, list_trace_findings
-from etprof.analysis.operators.category_changes import build_category_changes, find_bottleneck
-from etprof.analysis.operators.operator_changes import build_operator_changes
 from etprof.analysis.operators.operator_statistics import (
     OperatorDetail,
     collect_operators,
     describe_operators,
     find_unmatched_names,
 )
-from etprof.analysis.operators.rollups import build_rollups, compare_rollups
+from etprof.analysis.operators.rollups import build_rollups
 from etprof.analysis.operators.roofline import add_roofline, add_rooflines
 from etprof.analysis.operators.timeline import build_tracks
-from etprof.analysis.output_differences import output_tolerance, relative_difference
+from etprof.analysis.output_differences import output_tolerance
 from etprof.analysis.output_findings import find_output_findings
 from etprof.analysis.predicted_kernels import KernelTables, predict_run
+from etprof.analysis.program_accuracy import describe_program
+from etprof.analysis.runtime_differences import find_runtime_differences
 from etprof.analysis.thread_scaling import build_scaling
 from etprof.analysis.timing.device_changes import describe_cores, describe_device
 from etprof.analysis.timing.doubts import find_doubts
 from etprof.analysis.timing.latency import block_medians_ms, summarize_latency
 from etprof.analysis.timing.run_line import build_run_line
-from etprof.analysis.timing.speedup import estimate_speedup, judge, log_ratios, measure_noise_floor, rank_test
+from etprof.analysis.timing.speedup import measure_noise_floor
+from etprof.core.explanation import Explanation
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.graph import GraphNode
 from etprof.core.loaded_run import LoadedRun, LoadedVariant
 from etprof.core.operators import OperatorId
-from etprof.core.plan import TIMING, Variant
-from etprof.core.report import Comparison, Report, Track, VariantReport
+from etprof.core.plan import Variant
+from etprof.core.report import Report, Track, VariantReport
 from etprof.core.run import Session
+from etprof.core.runtimes import EXECUTORCH
 from etprof.core.units import NS_PER_MS
 
 
@@ -56,11 +61,15 @@ class VariantAnalysis:
 
 @dataclass(frozen=True, eq=False)
 class RunAnalysis:
-    """A run, its report, and what is left over for the tables of each variant."""
+    """A run, its report, and what is left over for the tables of each variant.
+
+    `explained` has each program of the run; the first is that of the report.
+    """
 
     run: LoadedRun
     report: Report
     variants: Mapping[Variant, VariantAnalysis]
+    explained: tuple[Explanation, ...] = ()
 
 
 def build_report(run: LoadedRun, *, title: str, created_at: str, tables: KernelTables | None = None) -> Report:
@@ -75,22 +84,16 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, tables: KernelTa
     session = run.session
     analyses = {loaded.variant: _analyze_variant(loaded) for loaded in run.variants}
     variants = tuple(analysis.report for analysis in analyses.values())
-    comparisons = tuple(
-        _build_comparison(run.of(before), run.of(after), analyses[before].report, analyses[after].report)
-        for before, after in _list_compared(run)
-    )
-    doubts = [
-        finding
-        for each in run.sessions
-        for finding in find_doubts(each, variants, comparisons, output_tolerance(each.export_meta))
-    ]
     reports = {each.variant: each for each in variants}
+    comparisons = build_comparisons(run, reports)
+    tolerances = {loaded.variant: output_tolerance(loaded.record.export_meta) for loaded in run.variants}
+    doubts = [finding for each in run.sessions for finding in find_doubts(each, variants, comparisons, tolerances)]
     nodes = {variant: analysis.nodes or {} for variant, analysis in analyses.items()}
     scaling = build_scaling(run)
     predicted = predict_run(run, tables or {}, nodes)
     report = Report(
         title=title,
-        model=session.plan.model.name,
+        model=", ".join(session.model_names),
         created_at=created_at,
         context=_build_context(session),
         variants=variants,
@@ -98,12 +101,14 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, tables: KernelTa
         findings=(
             *(Finding(FindingKind.NOTE, note, "") for note in run.notes),
             *doubts,
-            *find_output_findings(run),
+            *find_output_findings(run, comparisons),
             *(f for each in run.variants for f in list_trace_findings(each.variant, each.traces)),
+            *find_runtime_differences(run),
             *find_model_findings(run, reports, nodes),
         ),
         next_steps=find_next_steps(
-            [add_roofline(each, run) for each in variants],
+            # The rules know what ExecuTorch can do about it.
+            [add_roofline(each, run) for each in variants if run.of(each.variant).runtime == EXECUTORCH],
             comparisons,
             list_backgrounds(run, nodes, predicted, scaling),
         ),
@@ -113,13 +118,10 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, tables: KernelTa
         scaling=scaling,
     )
     report = add_evidence(report, run, {variant: each.expected for variant, each in predicted.items()})
-    return RunAnalysis(run, add_rooflines(add_explanation(report, run, predicted), run), analyses)
-
-
-def _list_compared(run: LoadedRun) -> list[tuple[Variant, Variant]]:
-    """Pairs that were timed; those that were only traced where there are no others, since they have no latency."""
-    pairs = [pair for session in run.sessions for pair in session.plan.compared]
-    return [pair for pair in pairs if run.of(pair[0]).experiment.mode == TIMING] or pairs
+    explained = explain_programs(report, run, predicted)
+    report = add_rooflines(add_explanation(report, predicted, explained[0]) if explained else report, run)
+    report = replace(report, choice=build_choice(run, {each.variant: each for each in report.variants}, predicted))
+    return RunAnalysis(run, replace(report, views=build_views(run, report, nodes)), analyses, explained)
 
 
 def _analyze_variant(loaded: LoadedVariant) -> VariantAnalysis:
@@ -139,6 +141,7 @@ def _analyze_variant(loaded: LoadedVariant) -> VariantAnalysis:
         runner=", ".join(sorted({r.runner for r in results})),
         samples_ms=tuple(tuple(t / NS_PER_MS for t in r.latency_ns) for r in timed if r.latency_ns),
         noise_floor=measure_noise_floor([block_medians_ms(timed)], loaded.session.plan.schedule.seed),
+        program=describe_program(loaded),
     )
     if not traces:
         return VariantAnalysis(report)
@@ -178,44 +181,6 @@ def _list_tracks(run: LoadedRun, analyses: Mapping[Variant, VariantAnalysis]) ->
     return tuple(tracks)
 
 
-def _build_comparison(
-    before: LoadedVariant, after: LoadedVariant, baseline: VariantReport, candidate: VariantReport
-) -> Comparison:
-    real = before.times_are_real and after.times_are_real
-    ours, theirs = (before.results, after.results) if real else ((), ())
-    schedule = before.session.plan.schedule
-    seed, bound = schedule.seed, schedule.equivalence_bound
-    ratios = log_ratios(ours, theirs)
-    speedup = estimate_speedup(ratios, seed)
-    noise_floor = measure_noise_floor([block_medians_ms(ours), block_medians_ms(theirs)], seed)
-    verdict, reason = judge(speedup, noise_floor, len(ratios), bound)
-    return Comparison(
-        baseline=before.variant,
-        candidate=after.variant,
-        speedup=speedup,
-        noise_floor=noise_floor,
-        p_value=rank_test(ratios),
-        verdict=verdict,
-        reason=reason if real else "emulated times cannot be compared",
-        categories=build_category_changes(baseline, candidate),
-        bottleneck_before=find_bottleneck(baseline),
-        bottleneck_after=find_bottleneck(candidate),
-        output_difference=_compare_outputs(before, after),
-        operators=build_operator_changes(baseline.operators, candidate.operators)
-        if baseline.operators and candidate.operators
-        else (),
-        equivalence_bound=bound,
-        rollups=compare_rollups(baseline.rollups, candidate.rollups),
-    )
-
-
-def _compare_outputs(before: LoadedVariant, after: LoadedVariant) -> float | None:
-    """None where one of them is unknown: a variant without a successful block has no outputs that could differ."""
-    if before.outputs is None or after.outputs is None:
-        return None
-    return relative_difference(before.outputs, after.outputs)
-
-
 def _build_context(session: Session) -> dict[str, str]:
     device = session.device
     context = {
@@ -223,14 +188,15 @@ def _build_context(session: Session) -> dict[str, str]:
         "system": device.system,
         "cpu": f"{device.cpu_model} ({device.cpu_count} cores, {device.architecture})",
         "features": ", ".join(device.features),
-        "model sha256": session.model_sha256,
+        "model sha256": ", ".join(dict.fromkeys(each.model_sha256 for each in session.programs)),
         "started": session.started_at,
         "command": session.command,
     }
     if methods := sorted({r.method_name for r in session.results if r.is_ok and r.method_name}):
         context["method"] = ", ".join(methods)
-    if session.plan.input_shapes:
-        context["input shapes"] = ", ".join(str(list(shape)) for shape in session.plan.input_shapes)
+    shapes = dict.fromkeys(each.program.input_shapes for each in session.programs if each.program.input_shapes)
+    if shapes:
+        context["input shapes"] = "; ".join(", ".join(str(list(shape)) for shape in each) for each in shapes)
     context |= describe_device(device) | describe_cores(session)
     context |= {"plan": str(session.plan_path)} if session.plan_path else {}
     context |= dict(session.versions)

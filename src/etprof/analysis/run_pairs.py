@@ -1,5 +1,6 @@
 """Two finished runs side by side: variants of the same name and thread count, with the statistics of any pair."""
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -88,7 +89,12 @@ def compare_variants(baseline: VariantReport, candidate: VariantReport, schedule
         output_difference=None,
         equivalence_bound=schedule.equivalence_bound,
         rollups=compare_rollups(baseline.rollups, candidate.rollups),
+        same_program=_model_of(baseline) == _model_of(candidate),
     )
+
+
+def _model_of(variant: VariantReport) -> tuple[str, str]:
+    return (variant.program.model_sha256, variant.program.method) if variant.program else ("", "")
 
 
 def list_differences(before_label: str, before: Session, after_label: str, after: Session) -> list[Finding]:
@@ -96,11 +102,11 @@ def list_differences(before_label: str, before: Session, after_label: str, after
         Finding(
             FindingKind.NOT_INTERLEAVED,
             "The two runs were made at different times, so a change of the machine looks like a difference.",
-            "For a fair comparison put both into one plan.",
+            _advise_one_run(before, after),
         )
     ]
     facts = {
-        "model file": (before.model_sha256[:12], after.model_sha256[:12]),
+        "model file": (_name_models(before), _name_models(after)),
         "CPU": (before.device.cpu_model, after.device.cpu_model),
         "system": (before.device.system, after.device.system),
     }
@@ -116,6 +122,20 @@ def list_differences(before_label: str, before: Session, after_label: str, after
         if one != other
     ]
     return findings
+
+
+def _name_models(session: Session) -> str:
+    return ", ".join(dict.fromkeys(each.model_sha256[:12] for each in session.programs))
+
+
+def _advise_one_run(before: Session, after: Session) -> str:
+    """Two models can be measured in one run; two installations cannot."""
+    if _name_models(before) == _name_models(after):
+        return "For a fair comparison run both again, one right after the other."
+    if len(before.programs) == len(after.programs) == 1:
+        models = [str(session.programs[0].program.model) for session in (before, after)]
+        return f"For a fair comparison measure both in one run: `{shlex.join(['etprof', 'check', *models])}`."
+    return "For a fair comparison put all models into one plan, as `model` of its experiments."
 
 
 def _match_names(

@@ -1,8 +1,10 @@
 """Exporting from Python: the command `etprof export` as a function."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from etprof.api import StrPath
+from etprof.app.runtimes import add_program, choose_runtimes
 from etprof.core.model import Artifact
 from etprof.export.exporter import export_model
 from etprof.export.request import ExportRequest, Quantization
@@ -22,13 +24,15 @@ def export(
     save_graph: bool = True,
     debug: bool = False,
     force: bool = False,
+    runtimes: str | Iterable[str] = "",
 ) -> Artifact:
     """Exports a model by its name to a .pte, runs it, and compares it with eager PyTorch.
 
     The options are those of `etprof export`; unlike there, the graph is saved unless you say otherwise, so that tables
     name the modules of operators. `quantize` is True for INT8, the name of a scheme such as "dynamic", or a
-    Quantization.
+    Quantization. `runtimes` get a program of the same model each, beside the .pte.
     """
+    chosen = choose_runtimes(runtimes)
     request = ExportRequest(
         model=model,
         outdir=_path(outdir),
@@ -43,7 +47,10 @@ def export(
         debug=debug,
         force=force,
     )
-    return export_model(request)
+    artifact = export_model(request)
+    for runtime in chosen:
+        add_program(artifact, request, runtime)
+    return artifact
 
 
 def _path(given: StrPath | None) -> Path | None:

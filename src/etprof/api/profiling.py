@@ -37,6 +37,7 @@ def profile(
     device: str = "local",
     device_folder: str = "",
     emulator: str = "",
+    runner_bundle: StrPath | None = None,
     prepare: bool = False,
     keep_on_device: bool = False,
     runner: str = "auto",
@@ -60,14 +61,15 @@ def profile(
     or with wait=False is refused. `progress` is called with the number of finished blocks, the number of planned ones
     and a few words; True shows a bar.
     """
-    _require_positive(runs=runs, blocks=blocks, max_blocks=max_blocks)
+    require_positive(runs=runs, blocks=blocks, max_blocks=max_blocks)
     options = build_run_options(f"etprof.profile({Path(model).name!r})", force=force, resume=resume)
     wanted = find_export(
         str(model), dtype=dtype, quantize=quantize, models_dir=Path(models_dir) if models_dir is not None else None
     )
-    watched, say = _watch(progress)
+    watched, say = watch_run(progress)
     request = replace(
-        parse_device(device), runner=runner, folder=device_folder, emulator=emulator, prepare=prepare,
+        parse_device(device), runner=runner, folder=device_folder, emulator=emulator,
+        bundle=Path(runner_bundle) if runner_bundle is not None else None, prepare=prepare,
         keep=keep_on_device, wait=wait, progress=say,
     )  # fmt: skip
     pte = export_named(wanted, request) if wanted else Path(model)
@@ -83,7 +85,7 @@ def profile(
             threads=parse_threads(threads),
             kernels=kernels,
         )
-    return _finish(measured)
+    return finish_run(measured)
 
 
 def run_plan(
@@ -93,6 +95,7 @@ def run_plan(
     runner: str = "auto",
     device_folder: str = "",
     emulator: str = "",
+    runner_bundle: StrPath | None = None,
     prepare: bool = False,
     keep_on_device: bool = False,
     only: Iterable[str] = (),
@@ -110,27 +113,28 @@ def run_plan(
     source = plan if isinstance(plan, Plan | Mapping) else Path(plan)
     wanted = read_plan(source, output_root=Path(output_root) if output_root is not None else None, only=tuple(only))
     request = replace(
-        parse_device(device), runner=runner, folder=device_folder, emulator=emulator, prepare=prepare,
+        parse_device(device), runner=runner, folder=device_folder, emulator=emulator,
+        bundle=Path(runner_bundle) if runner_bundle is not None else None, prepare=prepare,
         keep=keep_on_device, wait=wait,
     )  # fmt: skip
     name = source.name if isinstance(source, Path) else "plan"
     path = source if isinstance(source, Path) else None
     options = build_run_options(f"etprof.run_plan({name!r})", force=force, resume=resume, plan_path=path)
-    watched, say = _watch(progress)
+    watched, say = watch_run(progress)
     with watched as observer:
         measured = profiling.run_on(
             replace(request, progress=say), add_sampled_variants(wanted) if kernels else wanted, observer, options
         )
-    return _finish(measured)
+    return finish_run(measured)
 
 
-def _require_positive(**counts: int) -> None:
+def require_positive(**counts: int) -> None:
     for name, count in counts.items():
         if count < 1:
             raise UsageError(f"{name} is {count}.", hint=f"Give {name} a whole number from 1 on.")
 
 
-def _watch(progress: Progress | bool | None) -> tuple[AbstractContextManager[Observer], Callable[[str], None]]:
+def watch_run(progress: Progress | bool | None) -> tuple[AbstractContextManager[Observer], Callable[[str], None]]:
     """What observes the run, and what hears of the device's preparation."""
     if progress is True:
         from etprof.cli.console import say
@@ -145,7 +149,7 @@ def _ignore(_done: int, _total: int | None, _text: str) -> None:
     pass
 
 
-def _finish(measured: MeasuredRun) -> Run:
+def finish_run(measured: MeasuredRun) -> Run:
     analysis = analyze_measured(measured)
     write_report(analysis)
     return Run(analysis)

@@ -12,7 +12,7 @@ from etprof.app.reporting import analyze, redact, write_report
 from etprof.core import records
 from etprof.core.findings import Finding
 from etprof.core.report import NextStep, Report, VariantReport
-from etprof.reports import html_summary, sentences
+from etprof.reports import choice_tables, html_summary, sentences
 from etprof.reports.plain_text import printable
 
 
@@ -72,6 +72,21 @@ class ReportView:
     def roofline(self) -> Table:
         """A row for each operator against what the CPU can do, the largest loss first; none where that is not known."""
         return self._table(records.RooflineRecord._fields, records.list_roofline)
+
+    @property
+    def answer(self) -> str:
+        """Which build to ship, in one sentence; empty for a run that is not about that."""
+        return choice_tables.answer_sentence(self.report.choice) if self.report.choice else ""
+
+    def builds(self) -> Table:
+        """A row for each build of `etprof explore` at each thread count; none for any other run."""
+        choice = self.report.choice
+        return build_table(records.BuildRecord._fields, records.list_builds(choice) if choice else ())
+
+    def layers(self) -> Table:
+        """A row for each layer where it alone is quantised, the costliest first; none without --sensitivity."""
+        choice = self.report.choice
+        return build_table(records.LayerRecord._fields, records.list_layers(choice) if choice else ())
 
     def scaling(self) -> Table:
         """A row for each thread count of each experiment that was timed at several; none where there is no such."""

@@ -46,8 +46,9 @@ def describe_runs(folder: Path) -> list[str]:
 
 def _difference(one: Session, newest: Session) -> str:
     """Why two runs do not belong together, as a phrase."""
-    if one.model_sha256 != newest.model_sha256:
-        return f"measured another model file, {one.plan.model.name}"
+    ours, theirs = ({each.model_sha256 for each in session.programs} for session in (newest, one))
+    if not (ours <= theirs or theirs <= ours):
+        return f"measured another model file, {', '.join(one.model_names)}"
     if one.device.cpu_model != newest.device.cpu_model or one.device.times_are_real != newest.device.times_are_real:
         return f"was made on another device, {one.device.name} ({one.device.cpu_model})"
     return ""
@@ -76,7 +77,12 @@ def _only_mode(stored: StoredSession, mode: str, taken: set[str]) -> StoredSessi
         ),
     )
     results = tuple(replace(r, experiment=rename(r.experiment)) for r in session.results if r.experiment in names)
-    return stored._replace(session=replace(session, plan=plan, results=results))
+    programs = tuple(
+        replace(each, experiments=tuple(rename(name) for name in each.experiments if name in names))
+        for each in session.programs
+    )
+    programs = tuple(each for each in programs if each.experiments)
+    return stored._replace(session=replace(session, plan=plan, results=results, programs=programs))
 
 
 def _describe_origins(runs: list[StoredSession]) -> str:

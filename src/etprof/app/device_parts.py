@@ -3,27 +3,30 @@
 import platform
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from etprof.core.digest import RunnerFiles
 from etprof.core.errors import DependencyError, DeviceError, UsageError
 from etprof.core.run import DeviceInfo, Job
+from etprof.core.runtimes import RUNTIMES
 from etprof.devices.base import runner_flags
 from etprof.devices.core_types import count_performance_cores, read_local_clusters
 from etprof.devices.kind import HostRunner
 from etprof.devices.shell import Progress
 from etprof.devices.sme_units import read_local_sme_units
 from etprof.devices.usable_cores import count_usable_cores
-from etprof.export.dependencies import require_supported
-from etprof.runner import python_runner
+from etprof.export.dependencies import TESTED, installed_version, require_supported
+from etprof.runner import block_runner, python_runner
 from etprof.runner.build import cache_dir, ensure_runner
 from etprof.runner.bundle import Bundle, ensure_bundle
+from etprof.runner.bundle_archive import open_archive
 from etprof.runner.cpu_features import (
     host_architecture,
     parse_x86_flags,
     present_features,
     read_cpu_model,
-    read_performance_cores,
     read_sme_vector_bits,
 )
 from etprof.runner.cpu_state import read_governor
@@ -36,7 +39,7 @@ from etprof.runner.stock import build_stock_flags, identify_runner
 RUNNERS = ("auto", "native", "python")
 # `python -m` would put the current directory first, where a user's ./executorch checkout hides the installed wheel.
 _PYTHON_RUNNER = (
-    "import sys; sys.path = [p for p in sys.path if p]; from etprof.runner.python_runner import main; sys.exit(main())"
+    "import sys; sys.path = [p for p in sys.path if p]; from etprof.runner.{} import main; sys.exit(main())"
 )
 _TARGETS = {"arm64": "linux-arm64", "x86_64": "linux-x86_64"}
 
@@ -64,7 +67,7 @@ class RunnerParts:
             governor=read_governor(),
             clusters=clusters,
             sme_units=read_local_sme_units(cpu_model),
-            performance_cores=read_performance_cores() or count_performance_cores(clusters),
+            performance_cores=count_performance_cores(clusters),
         )
 
     def find_host_runner(self, name: str, progress: Progress) -> HostRunner:
@@ -76,18 +79,28 @@ class RunnerParts:
         try:
             runner = ensure_runner(progress)
             files = RunnerFiles((runner.path,), installed_sdk().libraries)
-            return HostRunner(runner.command, can_sample=sys.platform == "linux", files=files)
+            return HostRunner(runner.command, can_sample=True, files=files)
         except DependencyError as error:
             if name == "native":
                 raise
             return _python_runner(f"The Python runner was used: {error.message}")
 
-    def find_bundle(self, architecture: str, progress: Progress) -> Bundle:
+    def find_bundle(self, architecture: str, progress: Progress, archive: Path | None = None) -> Bundle:
         if architecture not in _TARGETS:
             raise DeviceError(
                 f"There is no runner for a {architecture} device.", hint="Known: " + ", ".join(_TARGETS) + "."
             )
+        if archive:
+            version = installed_version("executorch") or TESTED["executorch"]
+            # What follows the plus sign says which build of that version it is.
+            return open_archive(archive, architecture, version.partition("+")[0], progress)
         return ensure_bundle(*resolve_parts(_TARGETS[architecture], None, None, progress), progress=progress)
+
+    def find_runtime_runner(self, runtime: str) -> HostRunner:
+        name = RUNTIMES[runtime].runner
+        module = import_module(f"etprof.runner.{name}")
+        files = RunnerFiles(_python_files(module), tuple(module.list_libraries()))
+        return HostRunner((sys.executable, "-c", _PYTHON_RUNNER.format(name)), can_sample=False, files=files)
 
     def named_runner_flags(self, runner: Path, job: Job) -> list[str]:
         named = identify_runner(runner)
@@ -103,5 +116,10 @@ class RunnerParts:
 
 
 def _python_runner(note: str) -> HostRunner:
-    files = RunnerFiles((Path(python_runner.__file__),), tuple(python_runner.list_libraries()))
-    return HostRunner((sys.executable, "-c", _PYTHON_RUNNER), can_sample=False, note=note, files=files)
+    files = RunnerFiles(_python_files(python_runner), tuple(python_runner.list_libraries()))
+    command = (sys.executable, "-c", _PYTHON_RUNNER.format("python_runner"))
+    return HostRunner(command, can_sample=False, note=note, files=files)
+
+
+def _python_files(runner: ModuleType) -> tuple[Path, ...]:
+    return tuple(Path(str(module.__file__)) for module in (runner, block_runner))

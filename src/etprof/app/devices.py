@@ -7,13 +7,15 @@ from etprof.analysis.timing.device_changes import describe_units
 from etprof.app.device_parts import RunnerParts
 from etprof.core.errors import EtprofError, UsageError
 from etprof.core.run import DeviceInfo
+from etprof.core.runtimes import RUNTIMES
 from etprof.devices import DEVICES, list_usages, load_kind
 from etprof.devices.kind import DeviceRequest, OpenDevice
 from etprof.devices.local import local_platform
 
 __all__ = [
-    "DeviceRequest", "OpenDevice", "Reachable", "clean_device", "device_of_platform", "list_devices", "open_device",
-    "parse_device", "reach_device",
+    "DeviceRequest", "OpenDevice", "Reachable", "clean_device", "device_of_platform", "find_attached", "list_devices",
+    "open_device", "parse_device", "reach_device", "refuse_other_options",
+    "refuse_other_runtimes",
 ]  # fmt: skip
 
 _PARTS = RunnerParts()
@@ -49,17 +51,39 @@ def device_of_platform(platform: str) -> str:
 
 
 def open_device(request: DeviceRequest) -> AbstractContextManager[OpenDevice]:
-    kind = load_kind(request.kind)
+    refuse_other_options(request)
+    refuse_other_runtimes(request)
+    return load_kind(request.kind).open(request, _PARTS)
+
+
+def refuse_other_options(request: DeviceRequest) -> None:
+    """Refuses what this kind of device has no use for."""
     for option in _list_options(request):
-        if option not in kind.options:
+        if option not in load_kind(request.kind).options:
             able = [name for name in DEVICES if option in load_kind(name).options]
             raise UsageError(f"{option} is for {_join(able)} devices.", hint=f"Omit {option}, or change --device.")
-    return kind.open(request, _PARTS)
 
 
-def reach_device(request: DeviceRequest) -> None:
-    """Raises what is wrong with a device that cannot be reached; nothing is built for it or sent to it."""
-    load_kind(request.kind).describe(request, _PARTS)
+def refuse_other_runtimes(request: DeviceRequest) -> None:
+    """Refuses experiments with a runtime that this kind of device does not run models with."""
+    for experiment in request.experiments:
+        if experiment.runtime and experiment.runtime not in load_kind(request.kind).runtimes:
+            able = [name for name in DEVICES if experiment.runtime in load_kind(name).runtimes]
+            raise UsageError(
+                f"{experiment.name}: {RUNTIMES[experiment.runtime].title} runs models on {_join(able)} devices only.",
+                hint="Omit --device, or give this experiment no `runtime`.",
+            )
+
+
+def reach_device(request: DeviceRequest) -> DeviceInfo:
+    """Describes a device, or raises why it cannot be reached; nothing is built for it or sent to it."""
+    return load_kind(request.kind).describe(request, _PARTS)
+
+
+def find_attached() -> list[DeviceRequest]:
+    """This machine and what is plugged into it; not what is emulated, nor what has to be named to be reached."""
+    places = {kind: load_kind(kind).find() for kind in ("local", "android")}
+    return [DeviceRequest(kind, place) for kind in places for place in places[kind] if place or kind == "local"]
 
 
 def list_devices(names: tuple[str, ...] = ()) -> list[Reachable]:
@@ -86,6 +110,7 @@ def _list_options(request: DeviceRequest) -> list[str]:
         "--prepare": request.prepare,
         "--keep-on-device": request.keep,
         "--emulator": request.emulator,
+        "--runner-bundle": request.bundle,
     }
     return [option for option, value in given.items() if value]
 

@@ -12,6 +12,7 @@ from etprof.app.named_model import describe_export
 from etprof.app.peaks import find_peaks
 from etprof.core.errors import DependencyError, RunnerError
 from etprof.core.layout import etrecord_path, graph_path
+from etprof.core.runtimes import EXECUTORCH, RUNTIMES
 from etprof.devices.emulator import find_emulator
 from etprof.devices.usable_cores import count_usable_cores
 from etprof.export.dependencies import (
@@ -30,7 +31,9 @@ from etprof.runner.toolchain import (
     CMAKE_ADVICE,
     LOWEST_CMAKE,
     cmake_path,
+    compiler_advice,
     compiler_path,
+    describe_compiler,
     is_cmake_too_old,
     ninja_path,
     read_cmake_version,
@@ -83,6 +86,7 @@ def run_checks() -> list[Check]:
         _check_program("adb", "Android devices", "Install platform-tools (Debian: apt-get install adb)."),
         _check_program("ssh", "Arm Linux devices", "Install the OpenSSH client."),
         _check_emulator(),
+        *(_check_runtime(name) for name in RUNTIMES if name != EXECUTORCH),
     ]
 
 
@@ -136,16 +140,22 @@ def _install_advice(name: str) -> str:
 
 
 def _check_build_tools() -> list[Check]:
-    compiler = compiler_path()
-    without = "Without it the Python runner is used."
     return [
-        Check(
-            "C++ compiler", Status.OK if compiler else Status.WARNING, compiler or "none", "" if compiler else without
-        ),
+        _check_compiler(compiler_path()),
         _check_cmake(cmake_path()),
         Check("Ninja", Status.OK, "found") if ninja_path() else Check("Ninja", Status.WARNING, "none", CMAKE_ADVICE),
         _check_runner(),
     ]
+
+
+def _check_compiler(path: str | None) -> Check:
+    if not path:
+        return Check("C++ compiler", Status.WARNING, "none", compiler_advice())
+    try:
+        describe_compiler(path)
+    except DependencyError as error:
+        return Check("C++ compiler", Status.WARNING, error.message, error.hint)
+    return Check("C++ compiler", Status.OK, path)
 
 
 def _check_runner() -> Check:
@@ -201,6 +211,18 @@ def _check_program(name: str, purpose: str, advice: str) -> Check:
     if shutil.which(name) is None:
         return Check(name, Status.INFO, "not found", f"Needed for {purpose} only. {advice}")
     return Check(name, Status.OK, "found")
+
+
+def _check_runtime(runtime: str) -> Check:
+    """A runtime beside ExecuTorch, which is there when all of its packages are."""
+    row = RUNTIMES[runtime]
+    found = {name: installed_version(name) for name in row.packages}
+    wrong = [name for name, version in found.items() if version is None or not is_supported(name, version)]
+    if wrong:
+        advice = f"Needed to compare with {row.title} only. Run: {install_command(wrong)}"
+        states = (f"{name} {found[name]}" if found[name] else f"no {name}" for name in wrong)
+        return Check(row.title, Status.INFO, ", ".join(states), advice)
+    return Check(row.title, Status.OK, ", ".join(f"{name} {version}" for name, version in found.items()))
 
 
 def _check_emulator() -> Check:

@@ -39,7 +39,7 @@ _HINT = "Give a .pte, or the folder of a run with manifest.json in it."
 
 @dataclass(frozen=True)
 class Explained:
-    """An explanation for each method of a model; of a run the one that it ran, with its next steps and rooflines.
+    """An explanation for each method of a model; of a run those that it ran, with its next steps and rooflines.
 
     `rooflines` are by the label of the variant; `no_roofline` says what is missing where a run has none.
     """
@@ -98,17 +98,20 @@ def explain_program(model: Path, method: str = "") -> Explained:
 
 
 def explain_run(run: LoadedRun, method: str = "") -> Explained:
-    report = analyze_loaded(run).report
+    analysis = analyze_loaded(run)
+    report = analysis.report
     if report.explanation is None:
         raise UsageError(
             f"{run.folder}: the graph of {report.model} is not known: neither the model that ran nor its graph.json is "
             "where it was.",
             hint="Explain the model itself: etprof explain MODEL.pte",
         )
-    if method not in ("", report.explanation.method):
-        raise UsageError(f"{run.folder} ran {report.explanation.method}, not {method}.", hint="Omit --method.")
+    explanations = tuple(each for each in (report.explanation, *analysis.explained[1:]) if method in ("", each.method))
+    if not explanations:
+        ran = ", ".join(dict.fromkeys(each.method for each in analysis.explained))
+        raise UsageError(f"{run.folder} ran {ran}, not {method}.", hint="Omit --method.")
     rooflines = dict(roofline_tables.list_shown(report))
-    return Explained((report.explanation,), report.next_steps, rooflines, roofline_tables.missing_sentence(report))
+    return Explained(explanations, report.next_steps, rooflines, roofline_tables.missing_sentence(report))
 
 
 def write_explanation(explained: Explained, target: Path) -> None:

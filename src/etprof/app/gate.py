@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from etprof.analysis.program_check import check_programs
 from etprof.analysis.regression import CheckedRun, check_regression
 from etprof.analysis.report import RunAnalysis
 from etprof.analysis.run_pairs import compare_runs
@@ -46,6 +47,11 @@ def check_run(run: Path, known_good: Path, tolerance: float, output_tolerance: f
     labels = label_folders([known_good, run])
     sides = [_load(folder, label) for folder, label in zip((known_good, run), labels, strict=True)]
     return check_regression(sides[0], sides[1], tolerance, output_tolerance)
+
+
+def check_measured(analysis: RunAnalysis, tolerance: float, output_tolerance: float | None = None) -> RegressionCheck:
+    """The same for two models that were measured in one run, the known-good one as its baseline."""
+    return check_programs(analysis.run, analysis.report, tolerance, output_tolerance)
 
 
 def _load(folder: Path, label: str) -> CheckedRun:

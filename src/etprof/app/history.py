@@ -1,7 +1,7 @@
 """Many runs together: added to a history, queried, followed over time, and a new run judged by them."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,20 +48,25 @@ def add_runs(
     for start in range(0, len(folders), _AT_ONCE):
         some = folders[start : start + _AT_ONCE]
         # Read before the file is opened, so that other writers wait only while rows are written.
-        rows = [_build(analyze(folder), commit) for folder in some]
-        for folder, outcome in zip(some, add_rows(file, rows), strict=True):
-            outcomes[folder] = outcome
-            told(folder, outcome)
+        rows = {folder: _build(analyze(folder), commit) for folder in some}
+        said = iter(add_rows(file, [each for programs in rows.values() for each in programs]))
+        for folder, programs in rows.items():
+            outcomes[folder] = _sum_up([next(said) for _ in programs])
+            told(folder, outcomes[folder])
     return outcomes
 
 
 def add_analysis(file: Path, analysis: RunAnalysis, *, commit: str = "") -> str:
     """The same for a run that is analysed already."""
-    (outcome,) = add_rows(file, [_build(analysis, commit)])
-    return outcome
+    return _sum_up(add_rows(file, _build(analysis, commit)))
 
 
-def _build(analysis: RunAnalysis, commit: str) -> RunRows:
+def _sum_up(outcomes: Sequence[str]) -> str:
+    """Of a run with several programs, what changed the most."""
+    return next(each for each in ("added", "updated", "unchanged") if each in outcomes)
+
+
+def _build(analysis: RunAnalysis, commit: str) -> Sequence[RunRows]:
     content = file_sha256(analysis.run.folder / METRICS)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return build_rows(analysis, content_sha256=content, added_at=now, commit=commit)
@@ -97,9 +102,15 @@ def check_against_history(run: Path, file: Path, tolerance: float) -> Regression
     """Judges a run by the recent stable runs of the same model, variant and device."""
     loaded = load_partial_run(run)
     report, session = analyze_loaded(loaded).report, loaded.session
-    model, device, own = session.plan.model.stem, name_device(session.device), identify_run(session)
+    device, own = name_device(session.device), {identify_run(session, each) for each in session.programs}
     timed = [variant for variant in report.variants if variant.latency]
-    trends = {trend.variant: trend for trend in build_trends(file, model) if trend.device == device}
+    models = {variant.variant: loaded.of(variant.variant).model.stem for variant in timed}
+    trends = {
+        (trend.model, trend.variant): trend
+        for model in dict.fromkeys(models.values())
+        for trend in build_trends(file, model)
+        if trend.device == device
+    }
     failed = [result for result in session.results if not result.is_ok]
     return RegressionCheck(
         run=str(run),
@@ -107,17 +118,19 @@ def check_against_history(run: Path, file: Path, tolerance: float) -> Regression
         model=report.model,
         tolerance=tolerance,
         output_tolerance=None,
-        variants=tuple(_judge(variant, trends.get(variant.variant.stem), own, tolerance) for variant in timed),
+        variants=tuple(
+            _judge(each, trends.get((models[each.variant], each.variant.stem)), own, tolerance) for each in timed
+        ),
         failures=tuple(f"{result.name} failed with: {result.error.splitlines()[0]}" for result in failed[:1]),
         doubts=() if timed else ("No variant of this run was timed.",),
         findings=report.findings,
     )
 
 
-def _judge(variant: VariantReport, trend: Trend | None, own: str, tolerance: float) -> VariantCheck:
+def _judge(variant: VariantReport, trend: Trend | None, own: Collection[str], tolerance: float) -> VariantCheck:
     latency = variant.latency
     assert latency is not None  # only timed variants are judged
-    stable = [point for point in trend.stable if point.run_id != own] if trend else []
+    stable = [point for point in trend.stable if point.run_id not in own] if trend else []
     speedup = estimate_against(stable, latency.median_ms)
     if speedup is None:
         few = f"{len(stable)} stable runs of this model, variant and device are too few; at least 3 are needed"

@@ -10,11 +10,11 @@ from typing import Protocol
 
 import etprof
 from etprof.analysis.timing.disturbances import find_disturbance
-from etprof.analysis.timing.speedup import estimate_speedup, log_ratios
-from etprof.app.named_model import require_model
 from etprof.app.pace import SYSTEM_CLOCK, Clock, Pace, TimeLeft
 from etprof.app.plans import refuse_absent_features
 from etprof.app.program_checks import settle_plan
+from etprof.app.program_pairs import refuse_other_work
+from etprof.app.reference_outputs import copy_references, keep_references
 from etprof.app.runs import MeasuredRun
 from etprof.app.schedule import (
     NOTHING_LEFT,
@@ -27,9 +27,11 @@ from etprof.app.schedule import (
     reason_to_stop,
 )
 from etprof.app.staged_jobs import run_job
-from etprof.core.digest import file_sha256, files_sha256
+from etprof.app.standings import drop_beaten, find_end, list_speedups, may_add_rounds
+from etprof.core.digest import files_sha256
 from etprof.core.errors import RunnerError, TraceError
 from etprof.core.estimates import Interval
+from etprof.core.exploration import Exploration
 from etprof.core.layout import block_files
 from etprof.core.plan import SEQUENTIAL, TIMING, TRACE, Block, Plan, Variant
 from etprof.core.result_limits import find_impossible
@@ -45,22 +47,22 @@ from etprof.core.run import (
     RunnerResult,
     Session,
 )
+from etprof.core.runtimes import RUNTIMES
 from etprof.core.trace import Trace
 from etprof.core.units import format_ns
 from etprof.devices.base import Device, merge_states
 from etprof.devices.core_types import resolve_cluster
 from etprof.devices.recorded import RecordedDevice
 from etprof.export.dependencies import executorch_commit
-from etprof.export.meta import load_meta
 from etprof.store.kept_blocks import keep_block
 from etprof.store.output_files import share_outputs
 from etprof.store.paths import check_inside
 from etprof.store.run_folder import check_resumable, has_begun, new_run_folder, remove_unfinished
 from etprof.store.run_lock import hold_run_folder
 from etprof.store.session_file import load_session, save_session
-from etprof.traces.etdump import read_etdump
 from etprof.traces.runner_result import read_runner_result
 from etprof.traces.stock_log import read_stock_log
+from etprof.traces.trace_file import read_trace
 
 _LOG_TAIL_LINES = 8
 _SHORTEST_PAUSE_S = 5.0
@@ -88,18 +90,18 @@ def run_plan(
     plan: Plan, device: Device, observer: Observer, *, command: str, force: bool = False, resume: bool = False,
     notes: tuple[str, ...] = (), runner_sha256: Mapping[str, str] | None = None, prepared: tuple[str, ...] = (),
     clock: Clock = SYSTEM_CLOCK, began_s: float | None = None, older: Session | None = None,
-    plan_path: Path | None = None,
+    plan_path: Path | None = None, exploration: Exploration | None = None,
 ) -> MeasuredRun:  # fmt: skip
     """Runs every block of a plan. Results are saved after each, so an interruption keeps what was measured.
 
     `older` is the session to go on with, where it was loaded already. `began_s` is when the user asked for it, where
-    that was earlier than now: a time budget starts there.
+    that was earlier than now: a time budget starts there. With `exploration` the variants race.
     """
     began_s = clock.now() if began_s is None else began_s
     plan = _find_clusters(plan, device.describe())
     session = begin_session(plan, device, command=command, notes=notes)
     digests = {**(runner_sha256 or {}), **_digest_named_runners(plan)}
-    session = replace(session, runner_sha256=digests, prepared=prepared, plan_path=plan_path)
+    session = replace(session, runner_sha256=digests, prepared=prepared, plan_path=plan_path, exploration=exploration)
     folder = plan.output_root
     resume = resume and has_begun(folder)
     names = [experiment.name for experiment in plan.experiments]
@@ -109,7 +111,9 @@ def run_plan(
             older = older or load_session(folder)
             check_resumable(older, session)
             notes = tuple(dict.fromkeys((*older.notes, *session.notes)))
-            session = replace(older, plan=session.plan, command=command, notes=notes)
+            session = replace(older, plan=session.plan, command=command, notes=notes, exploration=exploration)
+        else:
+            session = keep_references(session)
         return measure(session, device, observer, clock=clock, began_s=began_s)
 
 
@@ -124,29 +128,27 @@ def replay(recording: Path, output_root: Path, observer: Observer, *, force: boo
         notes=(*recorded.notes, f"A replay of a run of {recorded.started_at}: nothing was executed."),
         reports=(),
         results=(),
+        dropped=(),
     )
     names = [experiment.name for experiment in recorded.plan.experiments]
     with new_run_folder(output_root, names, force=force):
+        copy_references(recording, session)
         return measure(session, RecordedDevice(recording, recorded), observer)
 
 
 def begin_session(plan: Plan, device: Device, *, command: str, notes: tuple[str, ...]) -> Session:
     """Checks everything that can be checked before time is spent."""
-    require_model(plan.model)
-    meta = load_meta(plan.model)
-    settled = settle_plan(plan, meta)
+    settled = settle_plan(plan)
+    refuse_other_work(plan, settled)
     refuse_absent_features(plan, device.describe())
     return Session(
-        plan=settled.plan,
+        plan=plan,
         device=device.describe(),
-        model_sha256=settled.model_sha256,
-        inputs_sha256=tuple(file_sha256(path) for path in settled.plan.inputs),
-        export_meta=meta,
-        versions=installed_versions(),
+        programs=tuple(each.record for each in settled),
+        versions=installed_versions(*(name for each in plan.programs for name in RUNTIMES[each.runtime].packages)),
         command=command,
         started_at=utc_now(),
-        notes=tuple(note for note in (*notes, *settled.notes) if note),
-        state=settled.state,
+        notes=tuple(note for note in (*notes, *(each.note for each in settled)) if note),
     )
 
 
@@ -165,9 +167,10 @@ def _find_clusters(plan: Plan, device: DeviceInfo) -> Plan:
     return replace(plan, experiments=experiments)
 
 
-def installed_versions() -> dict[str, str]:
+def installed_versions(*others: str) -> dict[str, str]:
+    """Of what makes and runs programs, and of these packages."""
     versions = {"etprof": etprof.__version__, "python": platform.python_version()}
-    for name in ("torch", "executorch", "torchao"):
+    for name in ("torch", "executorch", "torchao", *others):
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
@@ -196,14 +199,15 @@ def measure(
     observer.run_started(plan, len(session.results), times_are_real=session.device.times_are_real)
     measured, rounds, planned = MeasuredRun(session), 0, build_rounds(plan)
     pace = Pace(plan.schedule, clock, clock.now() if began_s is None else began_s)
-    on, speedups, reason = _Measuring(device, observer, clock, pace), _speedups(session), ""
+    on, speedups, reason = _Measuring(device, observer, clock, pace), list_speedups(session), ""
     while not reason:
         blocks = planned[rounds] if rounds < len(planned) else build_round(plan, rounds)
         measured, reason = _measure_round(blocks, measured, on, rounds, speedups)
         # A sequential plan is over after its one long round.
         rounds = plan.schedule.blocks if plan.schedule.order == SEQUENTIAL else rounds + 1
-        speedups, active = _speedups(measured.session), _active(measured.session)
-        reason = reason or ("" if active else NOTHING_LEFT)
+        measured = replace(measured, session=drop_beaten(measured.session, observer.variant_left_out))
+        speedups, active = list_speedups(measured.session), _active(measured.session)
+        reason = reason or ("" if active else NOTHING_LEFT) or find_end(measured.session, rounds, speedups)
         reason = reason or reason_to_stop(plan, rounds, speedups, fits=pace.fits(active))
         if rounds == 1 and not pace.fits(active * (least_rounds(plan) - 1)):
             observer.told(f"{least_rounds(plan)} rounds, the fewest that give an interval, exceed the time budget")
@@ -219,18 +223,17 @@ def _measure_round(
     plan = measured.session.plan
     may_stop = rounds >= least_rounds(plan)
     expected = expect_rounds(plan, rounds, speedups)
-    is_open = (plan.compared or plan.thread_steps) and measured.session.device.times_are_real
-    at_most = plan.schedule.max_blocks if is_open else expected
+    at_most = plan.schedule.max_blocks if may_add_rounds(measured.session) else expected
     for block in blocks:
         done = {(r.variant, r.index) for r in measured.session.results}
-        if (block.variant, block.index) in done or block.variant in measured.session.given_up:
+        if (block.variant, block.index) in done or block.variant in measured.session.left_out:
             continue
         if may_stop and not on.pace.fits([block.variant]):
             return measured, budget_spent(plan)
         result, measured = _measure_block(block, measured, on, may_stop=may_stop)
         session = measured.session
         run = [r.variant for r in session.results]
-        left = [list_blocks_left(plan, count, run, session.given_up) for count in (expected, at_most)]
+        left = [list_blocks_left(plan, count, run, session.left_out) for count in (expected, at_most)]
         on.observer.block_ended(result, on.pace.estimate_left(*left))
         missing = plan.schedule.blocks - run.count(block.variant)
         if block.variant in session.given_up and missing > 0:
@@ -240,7 +243,7 @@ def _measure_round(
 
 
 def _active(session: Session) -> list[Variant]:
-    return [variant for variant in session.plan.variants if variant not in session.given_up]
+    return [variant for variant in session.plan.variants if variant not in session.left_out]
 
 
 def _measure_block(
@@ -275,24 +278,26 @@ def _measure_block(
 def _run_block(block: Block, session: Session, device: Device) -> tuple[BlockResult, Trace | None]:
     """The block's result, and its trace where it left one that can be read."""
     folder = session.plan.output_root
-    files = block_files(block.variant, block.index)
+    program = session.program(block.variant).program
+    files = block_files(block.variant, block.index, program.runtime)
     job = Job(
         block=block,
-        model=session.plan.model,
-        inputs=session.plan.inputs,
+        model=program.model,
+        inputs=program.inputs,
         result=folder / files.result,
         etdump=folder / files.etdump,
         log=folder / files.log,
         outputs=folder / files.outputs,
         timeout_s=session.plan.schedule.timeout_s,
         samples=folder / files.samples if block.experiment.mode == TRACE else None,
-        method=session.plan.method,
-        input_shapes=session.plan.input_shapes,
+        method=program.method,
+        input_shapes=program.input_shapes,
+        runtime=program.runtime,
     )
     check_inside(job.log, folder)
     started_at = utc_now()
     outcome, said, trace = _run_job(job, device)
-    _refuse_for_every_variant(outcome, said, session, job.log)
+    _refuse_for_every_variant(outcome, said, session, job)
     named = (replace(o, file=str(files.outputs / o.file) if o.file else "") for o in said.outputs)
     said = replace(said, outputs=tuple(named))
     result = BlockResult.of(
@@ -308,13 +313,13 @@ def _run_block(block: Block, session: Session, device: Device) -> tuple[BlockRes
     return result, trace
 
 
-def _refuse_for_every_variant(outcome: JobOutcome, said: RunnerResult, session: Session, log: Path) -> None:
+def _refuse_for_every_variant(outcome: JobOutcome, said: RunnerResult, session: Session, job: Job) -> None:
     """Where the first block finds model or inputs at fault, every other would: the run ends with one sentence."""
     # Only where the runner itself said so: the code of a launcher means something else.
     is_about_model = said.runner and outcome.exit_code in (MODEL_UNREADABLE, MODEL_INVALID, INPUTS_WRONG)
-    may_differ = any(r.is_ok for r in session.results) or any(e.runner_path for e in session.plan.experiments)
-    if is_about_model and not may_differ:
-        raise RunnerError(f"No block can run {session.plan.model}: {said.error.splitlines()[0]}", hint=f"Log: {log}")
+    may_differ = len(session.programs) > 1 or any(e.runner_path for e in session.plan.experiments)
+    if is_about_model and not may_differ and not any(r.is_ok for r in session.results):
+        raise RunnerError(f"No block can run {job.model}: {said.error.splitlines()[0]}", hint=f"Log: {job.log}")
 
 
 def _run_job(job: Job, device: Device) -> tuple[JobOutcome, RunnerResult, Trace | None]:
@@ -329,13 +334,13 @@ def _run_job(job: Job, device: Device) -> tuple[JobOutcome, RunnerResult, Trace 
         said = read_result(job)
         problem = said.error or outcome.problem
         if not problem:
-            trace = read_etdump(job.etdump) if job.etdump.exists() or not said.is_stock else None
+            trace = read_trace(job.etdump) if job.etdump.exists() or not said.is_stock else None
             problem = _problem_of(said, trace, job)
     except TraceError as error:
         problem = outcome.problem or error.message
     said = replace(
         said,
-        error=_with_log_tail(problem, job.log) if problem else "",
+        error=with_log_tail(problem, job.log) if problem else "",
         cpu_before=merge_states(said.cpu_before, outcome.before),
         cpu_after=merge_states(said.cpu_after, outcome.after),
     )
@@ -370,21 +375,10 @@ def _problem_of(said: RunnerResult, trace: Trace | None, job: Job) -> str:
     return "" if trace.run_count == wanted else f"the trace holds {trace.run_count} inferences, not {wanted}"
 
 
-def _with_log_tail(problem: str, log: Path) -> str:
+def with_log_tail(problem: str, log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
     tail = [line for line in lines if line.strip()][-_LOG_TAIL_LINES:]
     return problem + "".join(f"\n  | {line}" for line in tail)
-
-
-def _speedups(session: Session) -> list[Interval | None]:
-    if not session.device.times_are_real:
-        return []
-    seed = session.plan.schedule.seed
-    return [
-        estimate_speedup(log_ratios(session.successful(before), session.successful(after)), seed)
-        for before, after in dict.fromkeys((*session.plan.compared, *session.plan.thread_steps))
-        if not {before, after} & set(session.given_up)
-    ]
 
 
 def _median(times_ns: tuple[int, ...]) -> int:

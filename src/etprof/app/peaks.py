@@ -35,7 +35,7 @@ class DevicePeaks:
 
 def find_peaks(device: DeviceInfo) -> Peaks | None:
     """Those that were measured on this device with this kernel; None where that was not done."""
-    return load_peaks(_folder(device))
+    return load_peaks(cached_folder(device))
 
 
 def list_peaks(request: DeviceRequest, *, again: bool = False) -> DevicePeaks:
@@ -71,7 +71,7 @@ def _measure(device: Device) -> Peaks:
     info = device.describe()
     said = _run_loops(device, passes=PASSES)
     peaks = build_peaks(said, info.architecture, datetime.now(UTC).isoformat(timespec="seconds"))
-    folder = _folder(info)
+    folder = cached_folder(info)
     save_peaks(folder, peaks)
     write_json(folder / _DEVICE_FILE, {"schema_version": 1, **asdict(info)})
     return peaks
@@ -103,7 +103,7 @@ def _run_loops(device: Device, *, passes: int) -> PeakPasses:
         return read_peaks_result(job.result)
 
 
-def _folder(device: DeviceInfo) -> Path:
+def cached_folder(device: DeviceInfo) -> Path:
     """One for each device and kernel: an update of either may change what it can do."""
     known = [
         str(SCHEMA_VERSION), device.name, device.system, device.architecture, device.cpu_model, str(device.cpu_count),

@@ -12,6 +12,7 @@ from etprof.core.extensions import best_extension, features_to_hide, groups_amon
 from etprof.core.layout import run_folder
 from etprof.core.plan import TIMING, TRACE, Experiment, Pair, Plan, Schedule, Warmup
 from etprof.core.run import DeviceInfo
+from etprof.core.runtimes import EXECUTORCH, RUNTIMES
 from etprof.core.units import parse_duration
 from etprof.devices.base import Device
 from etprof.export.meta import load_meta
@@ -23,7 +24,9 @@ from etprof.store.plan_file import build_plan, load_plan
 PROFILE_SCHEDULE = Schedule(blocks=6, max_blocks=24, time_budget_s=120.0)
 QUICK_SCHEDULE = Schedule(blocks=6, max_blocks=12, time_budget_s=30.0, retries=0)
 PROFILE_RUNS = 20
-TWIN_SUFFIX = "_kernels"
+TWIN_SUFFIX, CHECK_SUFFIX = "_kernels", "_check"
+# The two sides of a check of two models.
+OLD, NEW = "old", "new"
 
 
 def read_plan(
@@ -64,10 +67,7 @@ def build_profile_plan(
     `label` is that of a model that is not exported yet.
     """
     info = device.describe()
-    experiment = Experiment("", runs=runs, traced_runs=max(runs // 2, 1), threads=threads or suggest_threads(info))
-    if not info.times_are_real:
-        experiment = replace(experiment, runs=1, traced_runs=1, warmup=Warmup(0, 0))
-        schedule = replace(schedule, blocks=1, max_blocks=1)
+    experiment, schedule = _fit_to_device(runs, threads, info, schedule)
     hidden, shown = _hide_and_show(experiment, info, device.platform)
     plan = Plan(
         model=model,
@@ -77,6 +77,38 @@ def build_profile_plan(
         schedule=schedule,
     )
     return add_sampled_variants(plan) if kernels else plan
+
+
+def build_check_plan(
+    old: Path,
+    new: Path,
+    device: Device,
+    *,
+    output_root: Path | None = None,
+    schedule: Schedule = PROFILE_SCHEDULE,
+    runs: int = PROFILE_RUNS,
+    threads: tuple[int, ...] = (1,),
+) -> Plan:
+    """Two models against each other under the same setting, their blocks interleaved."""
+    info = device.describe()
+    like, schedule = _fit_to_device(runs, threads, info, schedule)
+    return Plan(
+        model=new,
+        output_root=output_root or profile_folder(new, device.platform, CHECK_SUFFIX),
+        experiments=(replace(like, name=OLD, model=old), replace(like, name=NEW, model=new)),
+        pairs=(Pair(baseline=OLD, candidate=NEW),),
+        schedule=schedule,
+    )
+
+
+def _fit_to_device(
+    runs: int, threads: tuple[int, ...], info: DeviceInfo, schedule: Schedule
+) -> tuple[Experiment, Schedule]:
+    """An experiment without a name; where times mean nothing, one short block of each variant shows what runs."""
+    experiment = Experiment("", runs=runs, traced_runs=max(runs // 2, 1), threads=threads or suggest_threads(info))
+    if info.times_are_real:
+        return experiment, schedule
+    return replace(experiment, runs=1, traced_runs=1, warmup=Warmup(0, 0)), replace(schedule, blocks=1, max_blocks=1)
 
 
 def profile_folder(model: Path, platform: str, suffix: str = "", *, label: str = "") -> Path:
@@ -148,10 +180,17 @@ def add_sampled_variants(plan: Plan) -> Plan:
     A runner that `runner_path` names may be ours: the `executor_runner` that `etprof runner build` writes.
     """
     timed = [e for e in plan.experiments if e.mode == TIMING]
-    able = [e for e in timed if e.runner_path is None or identify_runner(e.runner_path).is_ours]
+    ours = [e for e in timed if plan.program(e.name).runtime == EXECUTORCH]
+    able = [e for e in ours if e.runner_path is None or identify_runner(e.runner_path).is_ours]
+    if timed and not ours:
+        title = RUNTIMES[plan.program(timed[0].name).runtime].title
+        raise UsageError(
+            f"The kernels of {timed[0].name} cannot be sampled: it runs with {title}.",
+            hint="Add an experiment that runs with ExecuTorch, or omit --kernels.",
+        )
     if timed and not able:
         raise UsageError(
-            f"The kernels of {timed[0].name} cannot be sampled: {timed[0].runner_path} is a stock executor_runner.",
+            f"The kernels of {ours[0].name} cannot be sampled: {ours[0].runner_path} is a stock executor_runner.",
             hint="Omit runner_path: our own runner samples, and is built in seconds.",
         )
     twins = tuple(replace(e, name=e.name + TWIN_SUFFIX, mode=TRACE) for e in able)

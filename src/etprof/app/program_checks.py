@@ -1,14 +1,20 @@
-"""What a plan asks of a program, settled before the first block: its method, the shapes of its inputs, their files."""
+"""What a plan asks of its programs, settled before the first block: methods, shapes of inputs, their files."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from etprof.app.named_model import require_model
+from etprof.app.runtimes import find_program, find_pte, refuse_unfit
+from etprof.core.digest import file_sha256
 from etprof.core.errors import UsageError
 from etprof.core.layout import export_meta_path
 from etprof.core.model import ExportMeta
-from etprof.core.plan import TRACE, Experiment, Plan
-from etprof.core.program import DEFAULT_METHOD, Program, ProgramMethod, ProgramTensor
+from etprof.core.plan import TRACE, Experiment, Plan, Program
+from etprof.core.program import DEFAULT_METHOD, ProgramFile, ProgramMethod, ProgramTensor
+from etprof.core.run import ProgramRecord
+from etprof.core.runtimes import EXECUTORCH, RUNTIMES
+from etprof.export.meta import load_meta
 from etprof.runner.stock import identify_runner
 from etprof.traces.program import read_program
 
@@ -16,46 +22,98 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
-class SettledPlan:
-    """The plan with method, inputs and shapes filled in, what the model remembers, and what a reader has to know."""
+class SettledProgram:
+    """A program before it runs: what it takes and gives, and what a reader has to know of its inputs."""
 
-    plan: Plan
-    model_sha256: str
-    state: tuple[str, ...]
-    notes: tuple[str, ...]
+    record: ProgramRecord
+    method: ProgramMethod
+    note: str = ""
 
 
-def settle_plan(plan: Plan, meta: ExportMeta | None) -> SettledPlan:
-    """Refuses what no block could run: a damaged program, a method it does not have, inputs that do not fit."""
-    for experiment in plan.experiments:
+def settle_plan(plan: Plan) -> tuple[SettledProgram, ...]:
+    """Each distinct program of a plan; what no block could run is refused."""
+    settled = []
+    for program in plan.programs:
+        experiments = tuple(e for e in plan.experiments if plan.program(e.name) == program)
+        require_model(program.model)
+        settled.append(SETTLERS[program.runtime](program, experiments))
+    return tuple(settled)
+
+
+def settle_executorch(program: Program, experiments: Sequence[Experiment]) -> SettledProgram:
+    return settle_program(program, experiments, load_meta(program.model))
+
+
+def settle_converted(program: Program, experiments: Sequence[Experiment]) -> SettledProgram:
+    """A program of another runtime, which is made from the model of a .pte: what that takes and gives is the same."""
+    for experiment in experiments:
+        refuse_unfit(experiment, program.runtime)
+    program = replace(program, model=find_pte(program.model, program.runtime))
+    made = find_program(program.model, program.runtime)
+    meta = load_meta(program.model)
+    settled = settle_program(program, experiments, meta)
+    if meta and settled.record.model_sha256 != meta.pte.sha256:
+        raise UsageError(
+            f"{program.model} is not the file that {export_meta_path(program.model).name} describes.",
+            hint="Export the model again.",
+        )
+    record = replace(
+        settled.record,
+        program=replace(settled.record.program, model=made),
+        model_sha256=file_sha256(made),
+        file_bytes=made.stat().st_size,
+    )
+    runtime = RUNTIMES[program.runtime]
+    note = f"{', '.join(record.experiments)}: {runtime.title}, {runtime.settings}."
+    return replace(settled, record=record, note=f"{settled.note} {note}".strip())
+
+
+# By runtime. What each is given are a program as the plan names it, and the experiments that run it.
+SETTLERS: dict[str, Callable[[Program, Sequence[Experiment]], SettledProgram]] = {
+    **dict.fromkeys(RUNTIMES, settle_converted),
+    EXECUTORCH: settle_executorch,
+}
+
+
+def settle_program(program: Program, experiments: Sequence[Experiment], meta: ExportMeta | None) -> SettledProgram:
+    """Refuses what no block could run: a damaged file, a method it does not have, inputs that do not fit."""
+    for experiment in experiments:
         _check_named_runner(experiment)
-    program = read_program(plan.model)
-    method = _find_method(plan, program)
-    inputs, shapes, note = _choose_inputs(plan, meta, program, method)
+    file = read_program(program.model)
+    method = _find_method(program, file, experiments)
+    inputs, shapes, note = _choose_inputs(program, meta, file, method)
     for path in inputs:
         if not path.is_file():
             raise UsageError(f"There is no input file {path}.", hint="Export the model again.")
-    _check_inputs(plan, method, inputs, shapes)
-    settled = replace(plan, inputs=inputs, method=method.name, input_shapes=shapes)
-    return SettledPlan(settled, program.sha256, tuple(tensor.label for tensor in method.state), (note,) if note else ())
+    _check_inputs(program, method, inputs, shapes)
+    record = ProgramRecord(
+        program=replace(program, inputs=inputs, method=method.name, input_shapes=shapes),
+        experiments=tuple(experiment.name for experiment in experiments),
+        model_sha256=file.sha256,
+        inputs_sha256=tuple(file_sha256(path) for path in inputs),
+        export_meta=meta,
+        state=tuple(tensor.label for tensor in method.state),
+        file_bytes=program.model.stat().st_size,
+    )
+    return SettledProgram(record, method, note)
 
 
-def _find_method(plan: Plan, program: Program) -> ProgramMethod:
-    known = ", ".join(program.names)
-    method = program.find(plan.method)
-    if method is None and plan.method:
-        raise UsageError(f"{plan.model.name} has no method {plan.method!r}.", hint=f"It has {known}.")
+def _find_method(program: Program, file: ProgramFile, experiments: Sequence[Experiment]) -> ProgramMethod:
+    known = ", ".join(file.names)
+    method = file.find(program.method)
+    if method is None and program.method:
+        raise UsageError(f"{program.model.name} has no method {program.method!r}.", hint=f"It has {known}.")
     if method is None:
         raise UsageError(
-            f"{plan.model.name} has {len(program.methods)} methods and none is called {DEFAULT_METHOD}: {known}.",
+            f"{program.model.name} has {len(file.methods)} methods and none is called {DEFAULT_METHOD}: {known}.",
             hint="Name one in a plan, as `method`; `etprof profile MODEL --write-plan plan.json` writes a plan.",
         )
-    for experiment in plan.experiments:
+    for experiment in experiments:
         path = experiment.runner_path
-        if path and method != program.methods[0] and not identify_runner(path).is_ours:
+        if path and method != file.methods[0] and not identify_runner(path).is_ours:
             raise UsageError(
                 f"{experiment.name}: {path} is a stock executor_runner, which runs the program's first method, "
-                f"{program.names[0]}, not {method.name}.",
+                f"{file.names[0]}, not {method.name}.",
                 hint="Omit runner_path: our own runner runs any method.",
             )
     return method
@@ -74,33 +132,34 @@ def _check_named_runner(experiment: Experiment) -> None:
 
 
 def _choose_inputs(
-    plan: Plan, meta: ExportMeta | None, program: Program, method: ProgramMethod
+    program: Program, meta: ExportMeta | None, file: ProgramFile, method: ProgramMethod
 ) -> tuple[tuple[Path, ...], Shapes, str]:
     """The plan's own files and shapes, else those of the export, else ones; with a note where it is ones."""
     # An export has one method: what was written beside it is about no other.
-    exported = meta.inputs if meta and (method.name == DEFAULT_METHOD or len(program.methods) == 1) else ()
-    shapes = plan.input_shapes or tuple(each.shape for each in exported)
-    if plan.inputs:
-        return plan.inputs, shapes, ""
+    exported = meta.inputs if meta and (method.name == DEFAULT_METHOD or len(file.methods) == 1) else ()
+    shapes = program.input_shapes or tuple(each.shape for each in exported)
+    if program.inputs:
+        return program.inputs, shapes, ""
     if exported and shapes == tuple(each.shape for each in exported):
-        return tuple(plan.model.parent / each.file for each in exported), shapes, ""
+        return tuple(program.model.parent / each.file for each in exported), shapes, ""
     if not method.inputs:
         return (), (), ""
     if meta is None:
-        why = f"it has no {export_meta_path(plan.model).name}"
+        why = f"it has no {export_meta_path(program.model).name}"
     elif exported:
         why = "those of its export have other shapes than the plan asks for"
     else:
         why = f"its export has none for {method.name}"
-    return (), shapes, f"{plan.model.name}: inputs filled with ones; {why}."
+    return (), shapes, f"{program.model.name}: inputs filled with ones; {why}."
 
 
-def _check_inputs(plan: Plan, method: ProgramMethod, inputs: tuple[Path, ...], shapes: Shapes) -> None:
-    where = f"{plan.model.name}, {method.name}" if method.name != DEFAULT_METHOD else plan.model.name
-    for name, given in (("input files", inputs), ("input shapes", shapes)):
+def _check_inputs(program: Program, method: ProgramMethod, inputs: tuple[Path, ...], shapes: Shapes) -> None:
+    name = program.model.name
+    where = f"{name}, {method.name}" if method.name != DEFAULT_METHOD else name
+    for kind, given in (("input files", inputs), ("input shapes", shapes)):
         if given and len(given) != len(method.inputs):
             raise UsageError(
-                f"{where} takes {len(method.inputs)} inputs; there are {len(given)} {name}.", hint=_hint(method.inputs)
+                f"{where} takes {len(method.inputs)} inputs; there are {len(given)} {kind}.", hint=_hint(method.inputs)
             )
     for index, tensor in enumerate(method.inputs):
         if isinstance(tensor, str):

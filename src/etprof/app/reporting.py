@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from etprof.analysis.operators.rollups import compare_rollups, roll_up
 from etprof.analysis.report import RunAnalysis, analyze_run
@@ -18,6 +19,7 @@ from etprof.core.errors import UnknownNameError, UsageError
 from etprof.core.layout import (
     CHART_FOLDER,
     KERNELS_SUFFIX,
+    MODEL_EXPLORER_FOLDER,
     ROBUST_STATS_SUFFIX,
     label_folders,
     pipeline_summary_name,
@@ -26,6 +28,7 @@ from etprof.core.layout import (
 from etprof.core.loaded_run import LoadedRun
 from etprof.core.redaction import redact_report
 from etprof.core.report import Report, VariantReport
+from etprof.core.run import Session
 from etprof.reports import FORMATS, pipeline_summary
 from etprof.store.json_file import write_bytes, write_json, write_text
 from etprof.store.kernel_files import save_kernels
@@ -34,7 +37,11 @@ from etprof.store.paths import check_inside
 from etprof.store.run_lock import hold_run_folder
 from etprof.store.session_file import save_reports
 
-FILE_FORMATS = tuple(name for name, each in FORMATS.items() if each.file)
+if TYPE_CHECKING:
+    from etprof.reports.combined import CombinedReport
+
+# What is written where no format is named.
+FILE_FORMATS = tuple(name for name, each in FORMATS.items() if each.file and not each.on_request)
 # Beside the formats: what a run leaves for each variant, and the short summary of the whole.
 STATISTICS, TABLES, SUMMARY = "statistics", "tables", "summary"
 FILE_SETS = (STATISTICS, TABLES, SUMMARY)
@@ -52,19 +59,31 @@ def analyze_measured(measured: MeasuredRun) -> RunAnalysis:
 
 
 def analyze_loaded(run: LoadedRun, *, title: str = "") -> RunAnalysis:
-    title = title or f"{run.session.plan.model.stem}: where the time goes"
+    title = title or _choose_title(run.session)
     created_at = datetime.now(UTC).isoformat(timespec="seconds")
     versions = {result.executorch_version for loaded in run.variants for result in loaded.results}
     tables = {version: load_kernel_table(version) for version in versions}
     return analyze_run(run, title=title, created_at=created_at, tables=tables)
 
 
+def list_names_here() -> tuple[str, ...]:
+    """Of this machine and its user: what a report that is sent does not tell."""
+    return platform.node(), platform.node().partition(".")[0], getpass.getuser(), Path.home().name
+
+
+def _choose_title(session: Session) -> str:
+    meta = session.programs[0].export_meta
+    if session.exploration and meta:
+        return f"{meta.model}: which build to ship"
+    stems = [Path(name).stem for name in session.model_names]
+    return f"{' and '.join(stems) if len(stems) < 3 else f'{len(stems)} models'}: where the time goes"
+
+
 def redact(analysis: RunAnalysis) -> RunAnalysis:
     """The same analysis, whose report does not tell who made it and where; the run itself is as it was."""
-    here = (platform.node(), platform.node().partition(".")[0], getpass.getuser(), Path.home().name)
     report = analysis.report
     for session in analysis.run.sessions:
-        report = redact_report(report, session, *here)
+        report = redact_report(report, session, *list_names_here())
     return replace(analysis, report=report)
 
 
@@ -76,7 +95,8 @@ def roll_up_report(report: Report, by: str, depth: int) -> Report:
     )
     groups = {each.variant: each.rollups for each in variants}
     comparisons = tuple(
-        replace(each, rollups=compare_rollups(groups[each.baseline], groups[each.candidate]))
+        # What was not comparable before is not in other groups either.
+        replace(each, rollups=compare_rollups(groups[each.baseline], groups[each.candidate]) if each.rollups else {})
         for each in report.comparisons
     )
     return replace(report, variants=variants, comparisons=comparisons)
@@ -119,7 +139,8 @@ def _choose_sets(target: Path | None, formats: Sequence[str]) -> Sequence[str]:
 def _refuse_links(analysis: RunAnalysis, reports: Iterable[Path]) -> None:
     """Nothing is written where a link in a run's folder, or beside a report, leads elsewhere."""
     for path in reports:
-        check_inside(path.parent / CHART_FOLDER / path.name, path.parent)
+        for beside in (CHART_FOLDER, MODEL_EXPLORER_FOLDER):
+            check_inside(path.parent / beside / path.name, path.parent)
     for variant in analysis.report.variants:
         check_inside(analysis.run.folder / variant_file(variant.variant, ""), analysis.run.folder)
 
@@ -147,7 +168,7 @@ def choose_files(target: Path, formats: Sequence[str]) -> dict[str, Path]:
         if name not in FORMATS and name not in FILE_SETS:
             known = [*FORMATS, *FILE_SETS]
             raise UnknownNameError("report format", name, known, hint=f"Known formats: {', '.join(known)}.")
-    files = {name: FORMATS[name].file for name in formats or FORMATS if name in FORMATS and FORMATS[name].file}
+    files = {name: FORMATS[name].file for name in formats or FILE_FORMATS if name in FORMATS and FORMATS[name].file}
     suffix = target.suffix.lower()
     if target.is_dir() or not suffix:
         return {name: target / file for name, file in files.items()}
@@ -162,26 +183,32 @@ def choose_files(target: Path, formats: Sequence[str]) -> dict[str, Path]:
 
 def combine_runs(folders: Sequence[Path], target: Path, title: str = "", *, redacted: bool = False) -> Path:
     """Puts the reports of several runs on one page; the suffix of `target` chooses the format."""
-    from etprof.reports.combined import PAGES, CombinedReport
+    from etprof.reports.combined import PAGES
 
     render = PAGES.get(target.suffix.lower())
     if render is None:
         raise UsageError(f"{target} cannot be written.", hint=f"Its suffix chooses the format: {', '.join(PAGES)}.")
+    write_text(target, render(build_combined(folders, title, redacted=redacted)))
+    return target
+
+
+def build_combined(folders: Sequence[Path], title: str = "", *, redacted: bool = False) -> "CombinedReport":
+    from etprof.reports.combined import CombinedReport
+
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UsageError("A run was given twice.", hint="Name each folder once.")
-    analyses = [redact(analyze(folder)) if redacted else analyze(folder) for folder in folders]
+    # One after the other: of each only its report is kept.
+    found = [(redact(analyze(folder)) if redacted else analyze(folder)).report for folder in folders]
     labels = [f"run {number}" for number in range(1, len(folders) + 1)] if redacted else label_folders(folders)
-    reports = tuple(zip(labels, (analysis.report for analysis in analyses), strict=True))
-    write_text(target, render(CombinedReport(title or f"{len(reports)} runs side by side", reports)))
-    return target
+    return CombinedReport(title or f"{len(found)} runs side by side", tuple(zip(labels, found, strict=True)))
 
 
 def check_model(run: LoadedRun, model: Path) -> None:
     """Refuses a model that is not the one the run measured."""
     if not model.is_file():
         raise UsageError(f"There is no model {model}.")
-    measured = run.session.model_sha256
-    if measured and file_sha256(model) != measured:
+    measured = {each.model_sha256 for each in run.session.programs if each.model_sha256}
+    if measured and file_sha256(model) not in measured:
         raise UsageError(
             f"{model} is not the model that {run.folder} measured: the digests differ.",
             hint="Omit --model, or run the plan again with this model.",

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from etprof.app.companions import describe_runs, find_companions
 from etprof.app.model_graphs import find_graph
@@ -11,16 +12,16 @@ from etprof.app.peaks import find_peaks
 from etprof.core.errors import EtprofError
 from etprof.core.graph import ModelGraph
 from etprof.core.loaded_run import LoadedRun, LoadedVariant, Outputs, SampledBlock
-from etprof.core.peaks import Peaks
 from etprof.core.plan import Variant
-from etprof.core.run import BlockResult, Session
+from etprof.core.run import BlockResult, ProgramRecord, Session
+from etprof.core.runtimes import EXECUTORCH
 from etprof.core.trace import Trace
 from etprof.store.peaks_file import load_peaks
 from etprof.store.session_file import load_session
 from etprof.store.validate import find_problems
-from etprof.traces.etdump import read_etdump
 from etprof.traces.kernel_samples import read_kernel_samples
 from etprof.traces.runner_result import Values, read_output_values
+from etprof.traces.trace_file import read_trace
 
 _READERS = 2
 
@@ -70,20 +71,46 @@ def _load_variants(
     names = [name for r in session.results if r.is_ok for name in (r.etdump, r.samples) if name]
     is_whole = must_exist or all((folder / name).is_file() for name in names)
     traces = _read_traces(folder, session, known) if is_whole else {}
-    graph = find_graph(session.plan.model, session.plan.method, session.model_sha256)
     # What was measured later on this machine is about the same CPU.
     peaks = load_peaks(folder) or find_peaks(session.device)
     # Variants that computed the same share the files of their outputs.
     read: dict[tuple[str, str], Values] = {}
+    of = {
+        name: _load_program(folder, record, read, must_exist=must_exist)
+        for record in session.programs
+        for name in record.experiments
+    }
     return [
-        _load_variant(folder, session, variant, graph, traces, peaks=peaks, read=read, must_exist=must_exist)
+        replace(
+            _load_variant(folder, session, variant, traces, read=read, must_exist=must_exist),
+            graph=of[variant.experiment].graph,
+            reference=of[variant.experiment].reference,
+            peaks=peaks,
+        )
         for variant in session.plan.variants
     ]
 
 
-def validate_run(folder: Path, *, deep: bool) -> list[str]:
-    """One sentence for each problem; none for a good run."""
-    return find_problems(folder, read_etdump if deep else None)
+class _LoadedProgram(NamedTuple):
+    """What all variants of a program have in common."""
+
+    graph: ModelGraph | None
+    reference: Outputs | None
+
+
+def _load_program(
+    folder: Path, record: ProgramRecord, read: dict[tuple[str, str], Values], *, must_exist: bool
+) -> _LoadedProgram:
+    program = record.program
+    graph = find_graph(program.model, program.method, record.model_sha256) if program.runtime == EXECUTORCH else None
+    is_there = all((folder / each.file).is_file() for each in record.reference if each.file)
+    known = record.reference and (must_exist or is_there)
+    return _LoadedProgram(graph, read_output_values(folder, record.reference, read) if known else None)
+
+
+def validate_run(folder: Path, *, deep: bool, with_failures: bool = True) -> list[str]:
+    """One sentence for each problem; none for a good run. Without failures only what is wrong with the files counts."""
+    return find_problems(folder, read_trace if deep else None, with_failures=with_failures)
 
 
 def list_runs(folder: Path) -> list[str]:
@@ -95,7 +122,7 @@ def _read_traces(folder: Path, session: Session, known: Mapping[str, Trace]) -> 
     """Every trace of a successful block, by its name; several at a time, since reading is mostly array work."""
     names = [r.etdump for r in session.results if r.is_ok and r.etdump and r.etdump not in known]
     with ThreadPoolExecutor(_READERS) as readers:
-        read = readers.map(lambda name: read_etdump(folder / name), names)
+        read = readers.map(lambda name: read_trace(folder / name), names)
         return {**known, **dict(zip(names, read, strict=True))}
 
 
@@ -103,10 +130,8 @@ def _load_variant(
     folder: Path,
     session: Session,
     variant: Variant,
-    graph: ModelGraph | None,
     known: Mapping[str, Trace],
     *,
-    peaks: Peaks | None,
     read: dict[tuple[str, str], Values],
     must_exist: bool,
 ) -> LoadedVariant:
@@ -116,7 +141,6 @@ def _load_variant(
         variant=variant,
         session=session,
         results=results,
-        graph=graph,
         traces=tuple(trace for _, trace in traced),
         sampled=tuple(
             SampledBlock(read_kernel_samples(folder / result.samples), trace)
@@ -124,7 +148,6 @@ def _load_variant(
             if result.samples
         ),
         outputs=_read_outputs(folder, results, read, must_exist=must_exist),
-        peaks=peaks,
     )
 
 
@@ -135,4 +158,4 @@ def _read_outputs(
     first = next((r for r in results if not r.is_stock), None)
     if first is None or (not must_exist and not all((folder / o.file).is_file() for o in first.outputs if o.file)):
         return None
-    return read_output_values(folder, first, read)
+    return read_output_values(folder, first.outputs, read)

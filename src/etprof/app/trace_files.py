@@ -8,6 +8,7 @@ from pathlib import Path
 
 from etprof.core.errors import UsageError
 from etprof.core.layout import ALL_RUNS_SUFFIX, RUN0_SUFFIX
+from etprof.core.runtimes import TRACE_SUFFIXES
 from etprof.store.paths import require_file
 
 # What follows the variant in the name of a file: timelines of all its traces, or the number of a block.
@@ -114,7 +115,7 @@ def _find_file(path: Path) -> TraceFile:
 
 def _list_folder(folder: Path) -> list[TraceFile]:
     """All traces of an experiment's folder: its blocks, but never two thread counts together."""
-    inside = sorted(folder.glob("*.etdump"))
+    inside = sorted(path for path in folder.iterdir() if path.suffix in TRACE_SUFFIXES)
     if not inside:
         inner = sorted({path.parent for path in folder.glob("*/*.etdump")})
         such_as = f", such as {inner[0]}" if inner else ""

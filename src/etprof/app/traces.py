@@ -18,13 +18,14 @@ from etprof.core.graph import GraphNode, ModelGraph
 from etprof.core.layout import graph_path
 from etprof.core.operators import OperatorId, OperatorSamples
 from etprof.core.rows import Accounting, AllocationRow, ApartRow, CategoryRow, OperatorRow
+from etprof.core.runtimes import TRACE_SUFFIXES
 from etprof.core.trace import Trace
 from etprof.core.units import NO_TIMES
 from etprof.store.emulated_traces import was_emulated
 from etprof.store.paths import require_file
 from etprof.store.rules_file import load_rules
 from etprof.store.timeline_files import load_timeline
-from etprof.traces.etdump import read_etdump
+from etprof.traces.trace_file import read_trace
 
 _GRAPH_HINT = "`etprof export MODEL` writes it beside the .pte, as .graph.json; without modules the .pte will do."
 
@@ -44,7 +45,8 @@ class TraceSet:
 
     @property
     def stem(self) -> str:
-        return self.paths[0].name.split("_all_runs_timeline")[0].removesuffix(".etdump")
+        name = self.paths[0].name.split("_all_runs_timeline")[0]
+        return next((name.removesuffix(suffix) for suffix in TRACE_SUFFIXES if name.endswith(suffix)), name)
 
     @property
     def origin(self) -> str:
@@ -104,7 +106,7 @@ class TraceSet:
 
 
 def read_traces(paths: Sequence[Path], rules: Path | None = None, graph: Path | None = None) -> TraceSet:
-    """`paths` are .etdump files, timelines of ours, or folders; all of them belong to one variant."""
+    """`paths` are traces, timelines of ours, or folders; all of them belong to one variant."""
     return _read_pool(find_traces(paths), rules, graph)
 
 
@@ -139,4 +141,4 @@ def _read_pool(files: Sequence[TraceFile], rules: Path | None, graph: Path | Non
 
 
 def _read_file(path: Path) -> tuple[Trace, ...]:
-    return load_timeline(path) if path.suffix == ".csv" else (read_etdump(path),)
+    return load_timeline(path) if path.suffix == ".csv" else (read_trace(path),)

@@ -1,12 +1,13 @@
 """`etprof devices`: what can be reached from here, and what each of them can do."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from etprof.cli.console import say, show, show_json, show_sentence, show_table
-from etprof.cli.options import DeviceFolderOption, EmulatorOption, JsonOption, WideOption
+from etprof.cli.options import DeviceFolderOption, EmulatorOption, JsonOption, RunnerBundleOption, WideOption
 
 if TYPE_CHECKING:
     from etprof.app.devices import Reachable
@@ -58,6 +59,7 @@ def peaks(
     again: Annotated[bool, typer.Option("--again", help="Measure again, even if the peaks are known.")] = False,
     device_folder: DeviceFolderOption = "",
     emulator: EmulatorOption = "",
+    runner_bundle: RunnerBundleOption = None,
     as_json: JsonOption = False,
     wide: WideOption = False,
 ) -> None:
@@ -65,12 +67,47 @@ def peaks(
     from etprof.app.devices import parse_device
     from etprof.app.peaks import list_peaks
 
-    request = replace(parse_device(device), folder=device_folder, emulator=emulator, progress=say)
+    request = replace(parse_device(device), folder=device_folder, emulator=emulator, bundle=runner_bundle, progress=say)
     found = list_peaks(request, again=again)
     if as_json:
         show_json(_describe_peaks(found))
     else:
         _show_peaks(found, wide=wide)
+
+
+@app.command()
+def calibrate(
+    device: Annotated[
+        str, typer.Argument(metavar="DEVICE", help="Such as local, the default, or ssh:USER@HOST.")
+    ] = "local",
+    out: Annotated[Path, typer.Option("--out", help="File for the profile.")] = Path("profile.json"),
+    budget: Annotated[
+        str, typer.Option(metavar="TIME", help="Time of the runs, such as 90s or 10m; exports come before, once.")
+    ] = "4m",
+    threads: Annotated[int, typer.Option(min=1, help="Threads XNNPACK may use.")] = 1,
+    hide: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FEATURES", help="Measure with these hidden too, such as avx2; may be given again."),
+    ] = None,
+    precisions: Annotated[str, typer.Option(help="Separated by commas.")] = "fp32,int8,fp16",
+    device_folder: DeviceFolderOption = "",
+) -> None:
+    """Measure how fast a device executes a fixed set of operators, for `etprof forecast`; takes a few minutes."""
+    from etprof.app.calibrating import calibrate_to
+    from etprof.app.devices import parse_device
+    from etprof.core.units import format_count, parse_duration
+
+    profile = calibrate_to(
+        out,
+        replace(parse_device(device), folder=device_folder, progress=say),
+        hide=hide or (),
+        threads=threads,
+        precisions=precisions,
+        budget_s=parse_duration(budget),
+    )
+    levels = "; ".join(level.name for level in profile.levels)
+    say(f"{format_count(len(profile.operators), 'operator')}, levels: {levels}")
+    show(str(out))
 
 
 def _describe_peaks(found: "DevicePeaks") -> dict[str, object]:

@@ -1,6 +1,7 @@
 """`etprof export`: turns a PyTorch model into a .pte that was run and compared before it is handed over."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from etprof.core.units import format_count
 
 if TYPE_CHECKING:
     from etprof.core.model import Artifact
+    from etprof.core.runtimes import ConvertedProgram
     from etprof.export.request import ExportRequest, Quantization
 
 
@@ -43,6 +45,9 @@ def command(
     ] = True,
     debug: Annotated[bool, typer.Option("--debug", help="Keep every intermediate program.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Export again even where nothing has changed.")] = False,
+    runtimes: Annotated[
+        str, typer.Option(help="Runtimes to make a program of the same model for as well: onnxruntime.")
+    ] = "",
     verbose: Annotated[bool, typer.Option("--verbose", help="Show what torch and ExecuTorch print meanwhile.")] = False,
     export_all: Annotated[
         bool, typer.Option("--all", help="Export a matrix of models, dtypes and schemes; see the next three.")
@@ -72,22 +77,28 @@ def command(
     )
     if export_all:
         refuse_together("Each export leaves its log beside its .pte.", all=export_all, verbose=verbose)
+        refuse_together("Runs make programs for other runtimes themselves.", all=export_all, runtimes=runtimes)
         _export_matrix(request, _names(models), _names(dtypes), _names(schemes))
     else:
-        _export_one(request, verbose=verbose)
+        _export_one(request, runtimes, verbose=verbose)
 
 
-def _export_one(request: "ExportRequest", *, verbose: bool) -> None:
+def _export_one(request: "ExportRequest", runtimes: str, *, verbose: bool) -> None:
+    from etprof.app.runtimes import add_program, choose_runtimes
     from etprof.cli.progress import export_stages
     from etprof.core.layout import export_log_path
+    from etprof.export.converted import load_converted
     from etprof.export.exporter import export_model
 
+    chosen = choose_runtimes(runtimes)
     with export_stages(request.stem) as progress:
         artifact = export_model(request, progress)
+        programs = [add_program(artifact, request, runtime, progress) for runtime in chosen]
     log = export_log_path(artifact.pte)
     if verbose and log.is_file():
         say(log.read_text(encoding="utf-8").rstrip())
-    show_artifact(artifact, with_programs=request.debug)
+    converted = [found for found in map(load_converted, programs) if found]
+    show_artifact(artifact, with_programs=request.debug, converted=converted)
 
 
 def _export_matrix(like: "ExportRequest", models: list[str], dtypes: list[str], schemes: list[str]) -> None:
@@ -179,12 +190,16 @@ def _quantization(
     return Quantization(**given) if quantize else None
 
 
-def show_artifact(artifact: "Artifact", *, with_programs: bool = False) -> None:
-    from etprof.cli.export_tables import artifact_facts, debug_line, reason_lines
+def show_artifact(
+    artifact: "Artifact", *, with_programs: bool = False, converted: "Sequence[ConvertedProgram]" = ()
+) -> None:
+    from etprof.cli.export_tables import artifact_facts, converted_line, debug_line, reason_lines
 
     show_facts(artifact_facts(artifact))
     for line in reason_lines(artifact):
         show(line)
+    for program in converted:
+        show(converted_line(artifact, program))
     if with_programs:
         show(debug_line(artifact))
     if artifact.reused:

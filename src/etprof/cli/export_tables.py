@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from etprof.core.errors import EtprofError
 from etprof.core.layout import export_debug_path
 from etprof.core.refusals import find_refusal
+from etprof.core.runtimes import RUNTIMES
 from etprof.core.units import format_bytes, format_percent
 from etprof.reports.text_table import Column, TextTable
 
 if TYPE_CHECKING:
     from etprof.core.model import Artifact, Delegation, Numerics, Weights
+    from etprof.core.runtimes import ConvertedProgram
     from etprof.export.request import ExportRequest
 
 
@@ -43,6 +45,11 @@ def reason_lines(artifact: "Artifact") -> Iterator[str]:
 
 def debug_line(artifact: "Artifact") -> str:
     return f"intermediate programs: {export_debug_path(artifact.pte)}"
+
+
+def converted_line(artifact: "Artifact", program: "ConvertedProgram") -> str:
+    place, size = artifact.pte.parent / program.program.file, format_bytes(program.program.bytes)
+    return f"for {RUNTIMES[program.runtime].title}: {place}, {size}, {_describe_snr(program.numerics)}"
 
 
 def matrix_table(requests: "Sequence[ExportRequest]", results: "Sequence[Artifact | EtprofError]") -> TextTable:

@@ -17,6 +17,7 @@ from etprof.cli.options import (
     OutputRootOption,
     PrepareOption,
     ResumeOption,
+    RunnerBundleOption,
     WideOption,
     one_run_dir,
 )
@@ -40,6 +41,7 @@ def sample(
     device: DeviceOption = "local",
     device_folder: DeviceFolderOption = "",
     emulator: EmulatorOption = "",
+    runner_bundle: RunnerBundleOption = None,
     prepare: PrepareOption = False,
     keep_on_device: KeepOption = False,
     threads: Annotated[int, typer.Option(min=1, help="Threads XNNPACK may use.")] = 1,
@@ -62,7 +64,7 @@ def sample(
     refuse_force_and_resume(force, resume)
     request = build_request(
         device, runner="native" if device == "local" else "auto", folder=device_folder, emulator=emulator,
-        prepare=prepare, keep=keep_on_device, wait=not no_wait,
+        bundle=runner_bundle, prepare=prepare, keep=keep_on_device, wait=not no_wait,
     )  # fmt: skip
     options: dict[str, Any] = {
         "output_root": output_root, "threads": threads, "blocks": blocks, "seconds": seconds,

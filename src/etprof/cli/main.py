@@ -22,7 +22,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Start": {
         "quickstart": "Export a model, profile it here, on an Android device or under emulation, and write the report.",
         "doctor": "Check what this machine has for profiling, and what is missing.",
-        "devices": "List, describe and clean the devices that can be reached.",
+        "devices": "List, describe, calibrate and clean the devices that can be reached.",
     },
     "Build": {
         "models": "List the models that can be exported, show one, or write the scaffold of a new one.",
@@ -32,18 +32,21 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Measure": {
         "profile": "Profile a model with the CPU's best extension shown and hidden.",
         "run": "Run a plan: interleaved blocks, analysis, report.",
+        "explore": "Say which build of a model to ship: precisions, threads and runtimes in one interleaved run.",
     },
     "Understand": {
         "report": "Write the report of one run, or put several runs on one page.",
         "explain": "Explain which kernels the layers of a .pte or a run take, why not better ones, and what to do.",
+        "forecast": "Forecast a run on a CPU that you do not have, from the profile of that CPU.",
         "kernels": "Prove which kernels executed, by samples of the program counter.",
         "trace": "Look into single ETDump traces: operators, categories, transposes, timelines.",
     },
     "Keep": {
         "compare": "Compare two finished runs: same statistics, and a warning for everything that differs.",
-        "check": "Check a run against a known-good one: exit code 0 pass, 1 fail, 3 inconclusive.",
+        "check": "Check a run, or a model, against a known-good one: exit code 0 pass, 1 fail, 3 inconclusive.",
         "validate": "Check that every file of a run is there, parses, and is what was measured.",
         "history": "Keep many runs in one file: query them, and see when something became slower.",
+        "fleet": "Measure on many devices at once: offer them, list them, run plans on them, gather the runs.",
     },
     "Integrate": {
         "skills": "List, show, verify and install the skills for coding assistants.",

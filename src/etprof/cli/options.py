@@ -22,6 +22,10 @@ EmulatorOption = Annotated[
     str,
     typer.Option(help="Path of a qemu-aarch64 on the device to run under: kernels are real, times are not meaningful."),
 ]
+RunnerBundleOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Use the runner in this bundle instead of building one for the device."),
+]
 PrepareOption = Annotated[
     bool, typer.Option("--prepare", help="Keep the device awake and its clock steady; restored afterwards.")
 ]
@@ -57,13 +61,16 @@ def one_run_dir(argument: Path | None, option: Path | None = None) -> Path:
             f"{folder} is a file; a run is a folder.", hint=hint or "It is the one with manifest.json in it."
         )
     if not folder.is_dir():
-        raise UsageError(f"There is no folder {folder}.", hint="A run's folder is the output_root of its plan.")
+        from etprof.store.session_file import find_runs_beside
+
+        hint = find_runs_beside(folder) or "A run's folder is the output_root of its plan."
+        raise UsageError(f"There is no folder {folder}.", hint=hint)
     return folder
 
 
 def build_request(
     device: str, remote_device: str = "", *, runner: str = "auto", folder: str = "", emulator: str = "",
-    prepare: bool = False, keep: bool = False, wait: bool = True, verbose: bool = False,
+    bundle: Path | None = None, prepare: bool = False, keep: bool = False, wait: bool = True, verbose: bool = False,
 ) -> "DeviceRequest":  # fmt: skip
     from etprof.app.devices import parse_device
     from etprof.cli.console import say
@@ -73,8 +80,9 @@ def build_request(
             raise UsageError("--remote-device is a way to name an Android device; omit --device.")
         device = f"android:{remote_device}"
     request = replace(
-        parse_device(device), runner=runner, folder=folder, emulator=emulator, prepare=prepare, keep=keep, wait=wait
-    )
+        parse_device(device), runner=runner, folder=folder, emulator=emulator, bundle=bundle, prepare=prepare,
+        keep=keep, wait=wait,
+    )  # fmt: skip
     return replace(request, progress=say, say_command=say if verbose else request.say_command)
 
 

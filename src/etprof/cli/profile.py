@@ -19,6 +19,7 @@ from etprof.cli.options import (
     NoWaitOption,
     PrepareOption,
     ResumeOption,
+    RunnerBundleOption,
     build_request,
     refuse_force_and_resume,
 )
@@ -43,6 +44,7 @@ def command(
     device: DeviceOption = "local",
     device_folder: DeviceFolderOption = "",
     emulator: EmulatorOption = "",
+    runner_bundle: RunnerBundleOption = None,
     prepare: PrepareOption = False,
     keep_on_device: KeepOption = False,
     runner: Annotated[str, typer.Option(help="auto, native or python.")] = "auto",
@@ -76,8 +78,8 @@ def command(
     refuse_force_and_resume(force, resume)
     schedule = build_profile_schedule(blocks, max_blocks, budget)
     request = build_request(
-        device, runner=runner, folder=device_folder, emulator=emulator, prepare=prepare, keep=keep_on_device,
-        wait=not no_wait,
+        device, runner=runner, folder=device_folder, emulator=emulator, bundle=runner_bundle, prepare=prepare,
+        keep=keep_on_device, wait=not no_wait,
     )  # fmt: skip
     wanted = find_export(model, dtype=dtype, quantize=quantize, models_dir=models_dir)
     options: dict[str, Any] = {

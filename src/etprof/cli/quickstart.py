@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etprof.cli.console import command_line, show
-from etprof.cli.options import NoWaitOption, ResumeOption, build_request
+from etprof.cli.options import NoWaitOption, ResumeOption, RunnerBundleOption, build_request
 from etprof.cli.progress import timed_step
 from etprof.reports import FORMATS
 
@@ -29,6 +29,7 @@ def command(
     ] = "",
     remote_device: Annotated[str, typer.Option(help="With android: its HOST:PORT, or its serial.")] = "",
     device_folder: Annotated[str, typer.Option(help="With android: folder on the device to work in.")] = "",
+    runner_bundle: RunnerBundleOption = None,
     out_dir: Annotated[
         Path | None,
         typer.Option(
@@ -41,7 +42,9 @@ def command(
     from etprof.app.devices import device_of_platform
     from etprof.export.request import ExportRequest
 
-    request = build_request(device_of_platform(platform), remote_device, folder=device_folder, wait=not no_wait)
+    request = build_request(
+        device_of_platform(platform), remote_device, folder=device_folder, bundle=runner_bundle, wait=not no_wait
+    )
     home = Path("model_profiling") if Path("model_profiling").is_dir() else Path()
     folder = out_dir or home / f"out_{model}"
     wanted = ExportRequest(model=model, dtype=dtype, outdir=folder / "artifacts")

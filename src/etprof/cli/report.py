@@ -35,7 +35,8 @@ def command(
         typer.Option(
             "--format",
             help=f"Separated by commas: {', '.join(name for name, each in FORMATS.items() if each.file)}; console and "
-            "latency are printed; statistics, tables and summary are the files beside the report. Default: all files.",
+            "latency are printed; statistics, tables and summary are the files beside the report. Default: all files "
+            f"but {', '.join(name for name, each in FORMATS.items() if each.on_request)}.",
         ),
     ] = "",
     title: Annotated[str, typer.Option("--title", "--model-name", help="Title of the report.")] = "",
@@ -50,10 +51,14 @@ def command(
     wide: WideOption = False,
     by: ByOption = "",
     depth: DepthOption = 2,
+    forecast: Annotated[
+        Path | None, typer.Option(metavar="PROFILE", help="Add the forecast for the device of this profile.")
+    ] = None,
     redact: Annotated[
         bool, typer.Option("--redact", help="Leave out user, host, serial numbers, paths and the command line.")
     ] = False,
 ) -> None:
+    from etprof.app.forecasting import add_forecast
     from etprof.app.reporting import redact as redact_analysis
     from etprof.app.reporting import reserve
 
@@ -62,7 +67,7 @@ def command(
     _doubt_systems(named)
     wanted = tuple(name.strip() for name in formats.split(",") if name.strip())
     if len(folders) > 1:
-        only_for_one: dict[str, object] = {"--format": wanted, "--model": model, "--by": by}
+        only_for_one: dict[str, object] = {"--format": wanted, "--model": model, "--by": by, "--forecast": forecast}
         _combine(folders, target, title, redact=redact, only_for_one=only_for_one)
         return
     files = tuple(name for name in wanted if name != LATENCY)
@@ -70,6 +75,7 @@ def command(
     folder = one_run_dir(folders[0] if folders else None)
     with reserve(folder, target, files) if writes else nullcontext():
         analysis = read_analysis(folder, target, files, title=title, model=model)
+        analysis = add_forecast(analysis, forecast) if forecast else analysis
         analysis = redact_analysis(analysis) if redact else analysis
         tables = latency_tables(analysis, wide=wide) if LATENCY in wanted else []
         tables += rollup_tables(analysis, by, depth) if by else []

@@ -17,6 +17,7 @@ from etprof.cli.options import (
     NoWaitOption,
     PrepareOption,
     ResumeOption,
+    RunnerBundleOption,
     build_request,
     one_run_dir,
     refuse_force_and_resume,
@@ -39,6 +40,7 @@ def command(
     remote_device: Annotated[str, typer.Option(help="An Android device on the network, HOST:PORT.")] = "",
     device_folder: DeviceFolderOption = "",
     emulator: EmulatorOption = "",
+    runner_bundle: RunnerBundleOption = None,
     prepare: PrepareOption = False,
     keep_on_device: KeepOption = False,
     runner: Annotated[str, typer.Option(help="auto, native or python.")] = "auto",
@@ -67,7 +69,7 @@ def command(
         _replay(place, plan_file or config, output_root, force=force)
         return
     request = build_request(
-        device, remote_device, runner=runner, folder=device_folder, emulator=emulator,
+        device, remote_device, runner=runner, folder=device_folder, emulator=emulator, bundle=runner_bundle,
         prepare=prepare, keep=keep_on_device, wait=not no_wait, verbose=verbose,
     )  # fmt: skip
     path = plan_file or config
@@ -96,6 +98,21 @@ def show_run(measured: "MeasuredRun", history: Path | None = None) -> None:
 
     analysis = analyze_measured(measured)
     _show_and_write(analysis)
+    _remember(analysis, history)
+
+
+def keep_run(measured: "MeasuredRun", history: Path | None) -> "RunAnalysis":
+    """Writes the report of a run whose answer is another one, and adds it to a history where there is one."""
+    from etprof.app.reporting import analyze_measured, write_report
+
+    analysis = analyze_measured(measured)
+    write_report(analysis)
+    say(f"{len(measured.session.results)} blocks: {measured.session.stop_reason}; report in {analysis.run.folder}")
+    _remember(analysis, history)
+    return analysis
+
+
+def _remember(analysis: "RunAnalysis", history: Path | None) -> None:
     if history:
         from etprof.app.history import add_analysis
         from etprof.cli.history import ci_commit
@@ -137,7 +154,8 @@ def _replay(place: str, config: Path | None, output_root: Path | None, *, force:
 def show_schedule(plan: "Plan") -> None:
     from etprof.app.schedule import build_rounds
 
-    show(f"model {plan.model}, results to {plan.output_root}")
+    models = dict.fromkeys(str(program.model) for program in plan.programs)
+    show(f"model {', '.join(models)}, results to {plan.output_root}")
     for index, blocks in enumerate(build_rounds(plan)):
         show(f"round {index + 1}: {', '.join(block.variant.stem for block in blocks)}")
     extra = plan.schedule.max_blocks - plan.schedule.blocks

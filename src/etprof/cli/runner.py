@@ -33,7 +33,8 @@ def build(
 ) -> None:
     """Build the native runner, unless it is current."""
     from etprof.runner.build import build_runner
-    from etprof.runner.bundle import ensure_bundle, pack
+    from etprof.runner.bundle import ensure_bundle
+    from etprof.runner.bundle_archive import pack
     from etprof.runner.cross import resolve_parts
     from etprof.runner.executor_scripts import write_executor_scripts
 

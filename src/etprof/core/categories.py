@@ -88,7 +88,70 @@ def _kernels(operators: str) -> str:
     return rf"^(?:{'|'.join(operators.split())})(?:\.|$)"
 
 
+def _onnx(operators: str) -> str:
+    """The pattern of ONNX Runtime's operators, as the reader of its profiles spells them: Conv (ONNX, F32)."""
+    return rf"^(?:{'|'.join(operators.split())}) \(ONNX\b"
+
+
 RULES: tuple[Rule, ...] = (
+    # ONNX Runtime, with what its optimiser fuses. First: Mean and Sum are sums of tensors there, not over dimensions.
+    Rule(_onnx(r"(?:DeformConv|\w*ConvTranspose\w*)"), CONVOLUTION, "transposed or deformable"),
+    Rule(r"^\w+ \(ONNX.*\) depthwise$", CONVOLUTION, "depthwise"),
+    Rule(r"^\w+ \(ONNX.*\) 1x1$", CONVOLUTION, "pointwise"),
+    Rule(_onnx(r"\w*Conv(?:Integer|WithState)?"), CONVOLUTION, "convolution"),
+    Rule(_onnx(r"\w*(?:Gemm|MatMul)\w* Einsum"), GEMM, "matrix multiply"),
+    Rule(_onnx(r"\w*Attention\w*"), OTHER, "attention"),
+    Rule(_onnx(r"\w*Pool(?:WithMask)? MaxRoiPool RoiAlign MaxUnpool"), OTHER, "pooling"),
+    Rule(_onnx(r"\w*(?:Softmax|Hardmax)"), OTHER, "softmax"),
+    Rule(_onnx(r"\w*Norm(?:alization)? LRN"), OTHER, "normalisation"),
+    Rule(_onnx(r"Resize Upsample GridSample AffineGrid CropAndResize"), OTHER, "resize"),
+    Rule(_onnx(r"\w*RotaryEmbedding"), OTHER, "rotary embedding"),
+    Rule(_onnx(r"\w*Reduce\w+ Arg(?:Max|Min) TopK Cum(?:Sum|Prod) Det"), OTHER, "reduction"),
+    Rule(_onnx(r"\w*(?:LSTM|GRU|RNN)"), OTHER, "recurrent"),
+    Rule(_onnx(r"If Loop Scan"), OTHER, "control flow"),
+    Rule(_onnx(r"Non(?:Zero|MaxSuppression) S?T?D?FT \w+Window MelWeightMatrix CDist Q?MoE"), OTHER, "computation"),
+    Rule(
+        _onnx(r"(?:Dynamic)?QuantizeLinear DequantizeLinear Cast CastLike BitCast QuantizeBFP DequantizeBFP"),
+        DATA_MOVEMENT,
+        "quantise or convert",
+    ),
+    Rule(
+        _onnx(r"Transpose DepthToSpace SpaceToDepth Reorder(?:In|Out)put ReverseSequence Col2Im"),
+        DATA_MOVEMENT,
+        "transpose",
+    ),
+    Rule(_onnx(r"Reshape Flatten (?:Un)?[Ss]queeze Shape Size"), DATA_MOVEMENT, "reshape"),
+    Rule(_onnx(r"Identity Memcpy\w+ Optional\w* \w*Sequence\w*"), DATA_MOVEMENT, "copy"),
+    Rule(_onnx(r"Expand ExpandDims Tile"), DATA_MOVEMENT, "repeat"),
+    Rule(_onnx(r"Slice DynamicSlice Split Compress Crop CenterCropPad Unique UnfoldTensor"), DATA_MOVEMENT, "slice"),
+    Rule(_onnx(r"\w*Concat\w*"), DATA_MOVEMENT, "concat"),
+    Rule(_onnx(r"Pad"), DATA_MOVEMENT, "pad"),
+    Rule(_onnx(r"Gather\w* Scatter\w* TensorScatter OneHot"), DATA_MOVEMENT, "gather or scatter"),
+    Rule(_onnx(r"Constant\w* Range EyeLike Trilu Random\w+ Bernoulli Multinomial"), DATA_MOVEMENT, "fill"),
+    Rule(
+        _onnx(
+            r"\w*Relu \w*Gelu (?:QLinear)?Sigmoid HardSigmoid HardSwish Swish Silu Tanh Clip Elu Selu Celu Mish"
+            r" \w*Softplus Scaled(?:Tanh|SiLU) Softsign Shrink Dropout BitmaskDropout BiasDropout"
+        ),
+        ELEMENTWISE,
+        "activation",
+    ),
+    Rule(
+        _onnx(
+            r"Abs A?(?:cos|sin|tan)h? Neg Sqrt Reciprocal Exp Log Erf Ceil Floor Round Sign Not BitwiseNot IsNaN IsInf"
+            r" Inverse IsAllFinite Affine Scale ImageScaler"
+        ),
+        ELEMENTWISE,
+        "unary",
+    ),
+    Rule(
+        _onnx(
+            r"(?:QLinear|Fused|Bias|Gated)?(?:Add|Mul) Sub Div Pow Mod Max Min Mean Sum And Or Xor Equal"
+            r" Greater(?:OrEqual)? Less(?:OrEqual)? Where QLinearWhere BitShift Bitwise\w+ Swiglu"
+        ),
+        ELEMENTWISE,
+        "binary",
+    ),
     # XNNPACK. What ran counts, whatever the model called it: a 1x1 convolution whose kernel is a GEMM is one.
     Rule(r"^Pack LH \(", DATA_MOVEMENT, "LHS packing"),
     Rule(r"^Pack (?:Weights?|RHS?)\b", DATA_MOVEMENT, "weight packing"),

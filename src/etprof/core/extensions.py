@@ -106,6 +106,12 @@ def find_extension(
     return next((e for e in known if e.is_among(seen)), BASELINES[architecture]), True
 
 
+def label_of(features: Collection[str]) -> str:
+    """The extensions that these features make up, for readers, or the features themselves where there is none."""
+    found = [_disjoint(known, features) for known in EXTENSIONS.values()]
+    return next((_join(parts).label for parts in found if parts), ", ".join(sorted(features)))
+
+
 def _disjoint(known: Sequence[Extension], features: Collection[str]) -> list[Extension]:
     """The best extensions that these features make up, no two of them with an instruction class in common."""
     found: list[Extension] = []
@@ -141,8 +147,10 @@ def features_to_hide(architecture: str, requested: Iterable[str]) -> frozenset[s
     for name in requested:
         if name not in groups:
             known = sorted(groups)
-            raise UnknownNameError(
-                f"feature group to hide on {architecture}", name, known, hint=f"Known here: {', '.join(known)}."
-            )
+            hint = f"Known here: {', '.join(known)}."
+            # A plan for another kind of CPU, such as the template for a Mac on a PC.
+            if of := next((other for other, theirs in HIDDEN_TOGETHER.items() if name in theirs), ""):
+                hint = f"{of} CPUs have it. {hint} `etprof profile MODEL.pte` makes the plan that fits this CPU."
+            raise UnknownNameError(f"feature group to hide on {architecture}", name, known, hint=hint)
         wanted.update(groups[name])
     return frozenset(wanted)

@@ -61,7 +61,8 @@ class FindingKind(StrEnum):
     FILE_SIZE = "file size"
     VERSIONS_DIFFER = "versions differ"
     PARTITIONS = "partitions"
-    # Two runs side by side.
+    # Two runtimes, or two runs, side by side.
+    RUNTIMES_DIFFER = "runtimes differ"
     RUNS_DIFFER = "runs differ"
     NOT_COMPARED = "not compared"
 

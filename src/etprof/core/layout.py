@@ -7,18 +7,24 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from etprof.core.runtimes import EXECUTORCH, RUNTIMES, TRACE_SUFFIXES
+
 if TYPE_CHECKING:
     from etprof.core.plan import Variant
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
 PEAKS = "peaks.json"
+# Among the files kept for each device.
+DEVICE_PROFILE = "profile.json"
+# What a fleet was asked for, beside the runs it gathered.
+FLEET = "fleet.json"
 # There while a process writes to a run's folder.
 RUN_LOCK = ".lock"
 # Where runs lie that a newer one in the same folder has taken the places of.
 EARLIER_RUNS = "earlier"
 _STAMPED_MANIFEST = re.compile(r"manifest\.(\d{8}T\d{6}Z(?:-\d+)?)\.json")
-BLOCK_SUFFIXES = (".etdump", ".log", ".result.json", ".kernels")
+BLOCK_SUFFIXES = (*TRACE_SUFFIXES, ".log", ".result.json", ".kernels")
 
 
 def session_names(stamp: str = "") -> tuple[str, str]:
@@ -43,13 +49,13 @@ class BlockFiles:
     outputs: Path
 
 
-def block_files(variant: "Variant", index: int) -> BlockFiles:
+def block_files(variant: "Variant", index: int, runtime: str = EXECUTORCH) -> BlockFiles:
     """The first block carries the plain name the documents promise; later ones count on: `_b2`, `_b3`, ..."""
     stem = variant.stem + (f"_b{index + 1}" if index else "")
     folder = Path(variant.experiment)
     return BlockFiles(
         result=folder / f"{stem}.result.json",
-        etdump=folder / f"{stem}.etdump",
+        etdump=folder / f"{stem}{RUNTIMES[runtime].trace_suffix}",
         samples=folder / f"{stem}.kernels",
         log=folder / f"{stem}.log",
         outputs=folder / f"{stem}.outputs",
@@ -59,6 +65,11 @@ def block_files(variant: "Variant", index: int) -> BlockFiles:
 def output_name(index: int) -> str:
     """The file of one output in a block's folder of outputs, as runners name it."""
     return f"output_{index}.bin"
+
+
+def reference_folder(experiment: str) -> Path:
+    """Where the outputs of the eager model lie, in the folder of the first experiment that runs the program."""
+    return Path(experiment) / f"{experiment}.reference"
 
 
 # Tables of a trace or of a variant: what follows the stem.
@@ -76,6 +87,7 @@ CATEGORY_COMPARISON = "category_comparison.csv"
 
 # Where the charts of a Markdown report lie, seen from there.
 CHART_FOLDER = "charts"
+MODEL_EXPLORER_FOLDER = "model_explorer"
 
 
 def run_suffix(run: int) -> str:
@@ -121,6 +133,25 @@ def etrecord_path(model: Path) -> Path:
 
 def input_path(model: Path, index: int) -> Path:
     return model.with_name(f"{model.stem}.input_{index}.bin")
+
+
+def reference_path(model: Path, index: int) -> Path:
+    """An output of the eager fp32 model for the inputs of the export."""
+    return model.with_name(f"{model.stem}.reference_{index}.bin")
+
+
+def converted_path(model: Path, suffix: str) -> Path:
+    """The program of another runtime that is made from the model of an export."""
+    return model.with_name(f"{model.stem}{suffix}")
+
+
+def converted_meta_path(program: Path) -> Path:
+    return program.with_name(f"{program.name}_meta.json")
+
+
+def converted_log_path(program: Path) -> Path:
+    """There where a conversion failed."""
+    return program.with_name(f"{program.name}.log")
 
 
 def export_log_path(model: Path) -> Path:

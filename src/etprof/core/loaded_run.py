@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from etprof.core.graph import ModelGraph
 from etprof.core.peaks import Peaks
 from etprof.core.plan import TIMING, Experiment, Variant
-from etprof.core.run import BlockResult, Session
+from etprof.core.run import BlockResult, ProgramRecord, Session
 from etprof.core.samples import KernelSamples
 from etprof.core.trace import Trace
 
@@ -30,8 +30,9 @@ class SampledBlock(NamedTuple):
 class LoadedVariant:
     """What one variant left behind in its successful blocks.
 
-    `outputs` are those of the first of them; None where they are unknown, as a stock runner's are. `peaks` are those of
-    the device's CPU, where they were measured.
+    `outputs` are those of the first of them; None where they are unknown, as a stock runner's are. `reference` are
+    those of the eager fp32 model, where its export stored them. `peaks` are those of the device's CPU, where they were
+    measured.
     """
 
     variant: Variant
@@ -42,14 +43,24 @@ class LoadedVariant:
     sampled: tuple[SampledBlock, ...] = ()
     outputs: Outputs | None = None
     peaks: Peaks | None = None
+    reference: Outputs | None = None
 
     @property
     def experiment(self) -> Experiment:
         return self.session.plan.experiment(self.variant.experiment)
 
     @property
+    def record(self) -> ProgramRecord:
+        """The program it ran, and what is known of it."""
+        return self.session.program(self.variant)
+
+    @property
     def model(self) -> Path:
-        return self.session.plan.model
+        return self.record.program.model
+
+    @property
+    def runtime(self) -> str:
+        return self.record.program.runtime
 
     @property
     def output_types(self) -> tuple[str, ...]:

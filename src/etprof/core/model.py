@@ -1,7 +1,7 @@
 """What a model must offer to be exported, and what an export leaves behind."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,13 @@ class EagerModelBase(ABC):
         """Positional inputs to calibrate a static quantisation with; None draws example inputs with other seeds."""
         return None
 
+    def evaluate(self, run: Callable[..., Any]) -> float | None:
+        """How good a build is on data of your own, more is better; None leaves it to the SNR against the eager model.
+
+        `run` takes what the model takes and returns what it returns: the build in place of the model.
+        """
+        return None
+
     def adapt_checkpoint(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
         """Turns the content of a user's checkpoint file into the state dict of the eager model."""
         return state
@@ -52,8 +59,8 @@ class TensorInfo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InputFile(TensorInfo):
-    """An example input: its raw bytes lie in `file`."""
+class TensorFile(TensorInfo):
+    """An example input, or what the eager model makes of them: its raw bytes lie in `file`, if it is a tensor."""
 
     file: str
     sha256: str
@@ -142,7 +149,7 @@ class ExportMeta:
     model_source: ModelSource
     versions: Mapping[str, str | None]
     weights: Weights
-    inputs: tuple[InputFile, ...]
+    inputs: tuple[TensorFile, ...]
     outputs: tuple[TensorInfo, ...]
     pte: ExportedFile
     etrecord: ExportedFile
@@ -153,6 +160,7 @@ class ExportMeta:
     inputs_replaced_by_random: bool = False
     graph: ExportedFile | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    reference: tuple[TensorFile, ...] = ()
 
     @property
     def label(self) -> str:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+from etprof.core.runtimes import EXECUTORCH
+
 TIMING = "timing"
 TRACE = "trace"
 MODES = (TIMING, TRACE)
@@ -31,11 +33,27 @@ class Warmup:
 
 
 @dataclass(frozen=True)
+class Program:
+    """What is executed: a method of a model's file with its inputs, by a runtime.
+
+    `method`, `inputs` and `input_shapes` are empty where they are the model's own: `forward`, and those of its export.
+    """
+
+    model: Path
+    method: str = ""
+    inputs: tuple[Path, ...] = ()
+    input_shapes: tuple[tuple[int, ...], ...] = ()
+    runtime: str = EXECUTORCH
+
+
+@dataclass(frozen=True)
 class Experiment:
-    """The same program and inputs under one setting of the machine, at one or more thread counts.
+    """One program under one setting of the machine, at one or more thread counts.
 
     In trace mode only traced iterations run: such an experiment is about operators and gives no latency.
     `cpu_cluster` is the name that `cpu_affinity` was or will be found by on the device: little, big or prime.
+    `model`, `method`, `inputs`, `input_shapes` and `runtime` are the plan's where they are empty: `Plan.program` says
+    which program it is.
     """
 
     name: str
@@ -50,6 +68,11 @@ class Experiment:
     cpu_cluster: str = ""
     extra_args: tuple[str, ...] = ()
     launcher: tuple[str, ...] = ()
+    model: Path | None = None
+    method: str = ""
+    inputs: tuple[Path, ...] = ()
+    input_shapes: tuple[tuple[int, ...], ...] = ()
+    runtime: str = ""
 
 
 @dataclass(frozen=True, order=True)
@@ -107,7 +130,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Plan:
-    """`method` and `input_shapes` are empty where they are the program's own: `forward`, and those of the export.
+    """`model`, `method`, `inputs`, `input_shapes` and `runtime` are those of experiments that name no other.
 
     `advice_off` are the rules of advice that are not applied.
     """
@@ -121,9 +144,30 @@ class Plan:
     method: str = ""
     input_shapes: tuple[tuple[int, ...], ...] = ()
     advice_off: tuple[str, ...] = ()
+    runtime: str = EXECUTORCH
 
     def experiment(self, name: str) -> Experiment:
         return {e.name: e for e in self.experiments}[name]
+
+    def program(self, name: str) -> Program:
+        """What an experiment executes: what it names itself, else what the plan names.
+
+        Inputs and their shapes belong together: an experiment that names one of them has neither from the plan.
+        """
+        own = self.experiment(name)
+        given = own if own.inputs or own.input_shapes else self
+        return Program(
+            model=own.model or self.model,
+            method=own.method or self.method,
+            inputs=given.inputs,
+            input_shapes=given.input_shapes,
+            runtime=own.runtime or self.runtime,
+        )
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The distinct programs, in the order of the experiments."""
+        return tuple(dict.fromkeys(self.program(e.name) for e in self.experiments))
 
     @property
     def variants(self) -> tuple[Variant, ...]:

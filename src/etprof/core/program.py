@@ -48,7 +48,7 @@ class ProgramMethod:
 
 
 @dataclass(frozen=True)
-class Program:
+class ProgramFile:
     """`sha256` is the digest of its file."""
 
     methods: tuple[ProgramMethod, ...]

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import NamedTuple
 
+from etprof.core.exploration import Choice
+from etprof.core.forecast import Forecast
 from etprof.core.peaks import Peaks
 from etprof.core.plan import Variant
 from etprof.core.report import Comparison, KernelEvidence, VariantReport
@@ -13,7 +15,7 @@ from etprof.core.work import describe_work
 
 
 class LatencyRecord(NamedTuple):
-    """One timed variant; the fields are those of its LatencySummary."""
+    """One timed variant; the fields are those of its LatencySummary, and what it ran with which accuracy."""
 
     experiment: str
     threads: int
@@ -39,6 +41,9 @@ class LatencyRecord(NamedTuple):
     load_ms: float | None
     tracer_cost: float | None
     is_traced: bool
+    model: str
+    precision: str
+    snr_db: float | None
 
 
 class CategoryRecord(NamedTuple):
@@ -106,6 +111,40 @@ class ScalingRecord(NamedTuple):
     is_best: bool
 
 
+class BuildRecord(NamedTuple):
+    """One build at one thread count, or one that was not measured, with the reason."""
+
+    experiment: str
+    threads: int | None
+    precision: str
+    runtime: str
+    standing: str
+    latency_ms: float | None
+    latency_low_ms: float | None
+    latency_high_ms: float | None
+    snr_db: float | None
+    is_exact: bool
+    metric: float | None
+    meets_floors: bool
+    file_bytes: int | None
+    peak_bytes: int | None
+    load_ms: float | None
+    sme2_predicted: float | None
+    blocks: int
+    reason: str
+
+
+class LayerRecord(NamedTuple):
+    """One layer where it alone is quantised; times are those of its operators per inference."""
+
+    module: str
+    snr_db: float | None
+    noise_share: float
+    fp32_ms: float | None
+    quantised_ms: float | None
+    gain_ms: float | None
+
+
 class RooflineRecord(NamedTuple):
     """One operator of one variant against the ceiling of its CPU, per inference."""
 
@@ -127,6 +166,22 @@ class RooflineRecord(NamedTuple):
     intensity: float
     operations: int
     minimal_bytes: int
+
+
+class ForecastRecord(NamedTuple):
+    """One operator on the CPU it ran on, and what to expect of it on another, per inference."""
+
+    identity: str
+    name: str
+    kind: str
+    category: str
+    module_path: str
+    measured_ms: float
+    expected_ms: float
+    low_ms: float
+    high_ms: float
+    basis: str
+    is_eligible: bool
 
 
 class PeakRecord(NamedTuple):
@@ -189,7 +244,15 @@ def list_latencies(variant: VariantReport) -> Iterator[LatencyRecord]:
     if variant.latency:
         numbers = asdict(variant.latency)
         del numbers["block_medians_ms"]
-        yield LatencyRecord(variant.experiment, variant.threads, **numbers)
+        program = variant.program
+        yield LatencyRecord(
+            variant.experiment,
+            variant.threads,
+            **numbers,
+            model=program.model if program else "",
+            precision=program.precision if program else "",
+            snr_db=program.snr_db if program else None,
+        )
 
 
 def list_categories(variant: VariantReport) -> Iterator[CategoryRecord]:
@@ -239,6 +302,14 @@ def list_roofline(variant: VariantReport) -> Iterator[RooflineRecord]:
         )  # fmt: skip
 
 
+def list_forecast(forecast: Forecast) -> Iterator[ForecastRecord]:
+    for row in forecast.rows:
+        yield ForecastRecord(
+            row.identity, row.name, row.kind, row.category, row.module_path, row.measured_ms, row.expected_ms,
+            row.low_ms, row.high_ms, row.basis, row.is_eligible,
+        )  # fmt: skip
+
+
 def list_peaks(peaks: Peaks) -> Iterator[PeakRecord]:
     for each in peaks.throughputs:
         rate = each.gmac_per_s
@@ -246,6 +317,21 @@ def list_peaks(peaks: Peaks) -> Iterator[PeakRecord]:
     for speed in peaks.bandwidths:
         rate = speed.gb_per_s
         yield PeakRecord(speed.level, speed.access, speed.threads, "GB/s", rate.value, rate.low, rate.high)
+
+
+def list_builds(choice: Choice) -> Iterator[BuildRecord]:
+    for row in choice.rows:
+        low, high = (row.latency.low, row.latency.high) if row.latency else (None, None)
+        yield BuildRecord(
+            row.experiment, row.threads, row.precision, row.runtime, str(row.standing), row.latency_ms, low, high,
+            row.snr_db, row.is_exact, row.metric, row.meets_floors, row.file_bytes, row.peak_bytes, row.load_ms,
+            row.sme2_predicted, row.blocks, row.reason,
+        )  # fmt: skip
+
+
+def list_layers(choice: Choice) -> Iterator[LayerRecord]:
+    for row in choice.layers:
+        yield LayerRecord(row.module, row.snr_db, row.noise_share, row.fp32_ms, row.quantised_ms, row.gain_ms)
 
 
 def list_scaling(scaling: Scaling) -> Iterator[ScalingRecord]:

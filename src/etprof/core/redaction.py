@@ -32,6 +32,12 @@ def redact_report(report: Report, session: Session, *here: str) -> Report:
     return hidden.apply(replace(report, context=context))
 
 
+def redact_names(value: T, *names: str) -> T:
+    """The value without paths and these names, and without the parts of a device's name such as ssh:USER@HOST."""
+    parts = {part for name in names for part in re.split(r"[:@/\s]+", name)}
+    return _hide_words({*names, *parts}).apply(value)
+
+
 class _Words:
     def __init__(self, names: set[str]) -> None:
         # The longest first, so that no part of one is left.
@@ -70,7 +76,8 @@ def _find_names(session: Session) -> set[str]:
     place = session.device.name.partition(":")[2]
     names = {session.device.name, place, *re.split(r"[:@/\s]+", place)}
     plan = (session.plan_path,) if session.plan_path else ()
-    paths = (session.plan.model, session.plan.output_root, *session.plan.inputs, *plan)
+    programs = [path for each in session.programs for path in (each.program.model, *each.program.inputs)]
+    paths = (session.plan.model, session.plan.output_root, *session.plan.inputs, *programs, *plan)
     runners = (e.runner_path for e in session.plan.experiments if e.runner_path)
     texts = [session.command, *session.notes, *(r.error for r in session.results), *map(str, (*paths, *runners))]
     for text in texts:

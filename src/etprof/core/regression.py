@@ -19,7 +19,8 @@ class Outcome(Enum):
 class VariantCheck:
     """One variant in both runs. `slowdown` is the share of time that was added, negative where time was saved.
 
-    `load_ms` and `peak_bytes` are those of the known-good run and of the checked one; they are informational.
+    `load_ms` and `peak_bytes` are those of the known-good run and of the checked one; they are informational. So is the
+    SNR of their outputs against the eager model, infinite where they are equal, unless it is below `least_snr_db`.
     """
 
     label: str
@@ -31,6 +32,8 @@ class VariantCheck:
     load_ms: tuple[float | None, float | None] = (None, None)
     peak_bytes: tuple[int | None, int | None] = (None, None)
     output_difference: float | None = None
+    snr_db: tuple[float | None, float | None] = (None, None)
+    least_snr_db: float | None = None
     categories: tuple[CategoryChange, ...] = ()
 
 

@@ -7,9 +7,13 @@ from enum import Enum
 from etprof.core.advice import SavedFrom
 from etprof.core.estimates import Interval, Verdict
 from etprof.core.explanation import Explanation
+from etprof.core.exploration import Choice
 from etprof.core.findings import Finding
+from etprof.core.forecast import Forecast
+from etprof.core.graph_view import GraphView
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Variant
+from etprof.core.program_use import ProgramUse
 from etprof.core.roofline import Roofline
 from etprof.core.rows import Accounting, AllocationRow, ApartRow, CategoryRow, KernelUse, OperatorRow, RollupRow
 from etprof.core.scaling import Scaling
@@ -182,6 +186,7 @@ class VariantReport:
     apart: tuple[ApartRow, ...] = ()
     allocations: tuple[AllocationRow, ...] = ()
     roofline: Roofline | None = None
+    program: ProgramUse | None = None
 
     @property
     def variant(self) -> Variant:
@@ -266,7 +271,9 @@ class RollupChange:
 class Comparison:
     """Two variants against each other. Speed-up is baseline time / candidate time.
 
-    `equivalence_bound` is the share up to which a difference counts as none.
+    `equivalence_bound` is the share up to which a difference counts as none. Two programs that differ have no
+    `output_difference`: each has its own distance to the eager model. `family` is the number of comparisons whose
+    verdicts hold together with `family_confidence` (Holm); 1 where each is judged by itself.
     """
 
     baseline: Variant
@@ -283,6 +290,9 @@ class Comparison:
     operators: tuple[OperatorChange, ...] = ()
     equivalence_bound: float = 0.02
     rollups: Mapping[str, tuple[RollupChange, ...]] = field(default_factory=dict)
+    same_program: bool = True
+    family: int = 1
+    family_confidence: float = 0.95
 
     @property
     def title(self) -> str:
@@ -316,7 +326,7 @@ class NextStep:
     """Something worth doing, found by a rule, and what it saves: at most that much, or an estimate without `is_bound`.
 
     `saved_from` is what the time is saved from, and what `share` is a share of: each inference, the first one only, or
-    loading the model.
+    loading the model. `operators` are those that the rule speaks about.
     """
 
     variant: Variant
@@ -328,6 +338,7 @@ class NextStep:
     advice: str
     is_bound: bool = True
     saved_from: SavedFrom = SavedFrom.INFERENCE
+    operators: tuple[OperatorId, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -390,6 +401,9 @@ class Report:
     run_line: RunLine | None = None
     scaling: Scaling | None = None
     explanation: Explanation | None = None
+    choice: Choice | None = None
+    views: tuple[GraphView, ...] = ()
+    forecast: Forecast | None = None
 
     def of(self, variant: Variant) -> VariantReport:
         return next(each for each in self.variants if each.variant == variant)
@@ -398,6 +412,11 @@ class Report:
     def measured(self) -> tuple[VariantReport, ...]:
         """Without variants that were only sampled, which have a section of their own; all, if there are no others."""
         return tuple(v for v in self.variants if v.latency or not v.evidence) or self.variants
+
+    @property
+    def compares_programs(self) -> bool:
+        """Whether it is about more than one program: then latency and accuracy belong together."""
+        return len({variant.program.identity for variant in self.variants if variant.program}) > 1
 
     @property
     def to_improve(self) -> list[VariantReport]:

@@ -6,14 +6,19 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from etprof.core.exploration import Dropped, Exploration
 from etprof.core.model import ExportMeta
-from etprof.core.plan import Block, Plan, Variant
+from etprof.core.plan import Block, Plan, Program, Variant
+from etprof.core.runtimes import EXECUTORCH, RUNTIMES
 
 # Exit codes of our runners by which they say that no variant could run: the model or an input is at fault.
 MODEL_UNREADABLE, MODEL_INVALID, INPUTS_WRONG = 5, 6, 7
 
 # Among the versions of a session: the commit that the installed ExecuTorch was built from.
 EXECUTORCH_COMMIT = "executorch commit"
+
+# Runners of ours, by the names they have in results; one of another runtime has the runtime's.
+OUR_RUNNERS = ("native", "python", *(name for name in RUNTIMES if name != EXECUTORCH))
 
 # A runner of ExecuTorch's own, which reports less than ours.
 STOCK_RUNNER = "stock executor_runner"
@@ -42,6 +47,7 @@ class Job:
     method: str = ""
     input_shapes: tuple[tuple[int, ...], ...] = ()
     peak_passes: int | None = None
+    runtime: str = EXECUTORCH
 
 
 @dataclass(frozen=True)
@@ -240,22 +246,40 @@ class DeviceInfo:
 
 
 @dataclass(frozen=True)
+class ProgramRecord:
+    """A program as it was run, with nothing of it left open: method, inputs and shapes are those that were used.
+
+    `experiments` run it. `state` describes each tensor of the model that keeps its values between inferences.
+    `reference` are the outputs of the eager fp32 model for these inputs, where its export stored them: their files are
+    relative to the session. `file_bytes` is the size of the model's file.
+    """
+
+    program: Program
+    experiments: tuple[str, ...]
+    model_sha256: str
+    inputs_sha256: tuple[str, ...] = ()
+    export_meta: ExportMeta | None = None
+    state: tuple[str, ...] = ()
+    reference: tuple[OutputTensor, ...] = ()
+    file_bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class Session:
     """One run of a plan on one device; saved after every block, so it may hold fewer results than planned.
 
     `stop_reason` says why no more rounds were run and is empty while the run is not over; `notes` are facts about how
     it was run that a reader of the report has to know; `reports` are the report files that were written from it.
     `runner_sha256` has the digests of what executes the blocks, each by its name for readers; `prepared` are settings
-    that --prepare held on the device. `state` describes each tensor of the model that keeps its values between
-    inferences. `plan_path` is the file that the plan was read from, None where nobody wrote one. `is_older` marks a
-    folder of the format before ours, of which only the traces are known.
+    that --prepare held on the device. `programs` has each distinct program once. `plan_path` is the file that the plan
+    was read from, None where nobody wrote one. `exploration` is there where the run is to choose between builds of a
+    model; `dropped` are those that were not run to the end, because they are surely worse. `is_older` marks a folder of
+    the format before ours, of which only the traces are known.
     """
 
     plan: Plan
     device: DeviceInfo
-    model_sha256: str
-    inputs_sha256: tuple[str, ...]
-    export_meta: ExportMeta | None
+    programs: tuple[ProgramRecord, ...]
     versions: Mapping[str, str]
     command: str
     started_at: str
@@ -265,10 +289,20 @@ class Session:
     reports: tuple[str, ...] = ()
     runner_sha256: Mapping[str, str] = field(default_factory=dict)
     prepared: tuple[str, ...] = ()
-    state: tuple[str, ...] = ()
     results: tuple[BlockResult, ...] = ()
     plan_path: Path | None = None
+    exploration: Exploration | None = None
+    dropped: tuple[Dropped, ...] = ()
     is_older: bool = False
+
+    def program(self, variant: Variant) -> ProgramRecord:
+        """What a variant runs."""
+        return next(each for each in self.programs if variant.experiment in each.experiments)
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The files of the models, each name once."""
+        return tuple(dict.fromkeys(each.program.model.name for each in self.programs))
 
     @property
     def given_up(self) -> tuple[Variant, ...]:
@@ -278,6 +312,11 @@ class Session:
     def _failed_twice(self, variant: Variant) -> bool:
         first = [r for r in self.results if r.variant == variant][:2]
         return len(first) == 2 and all(r.error for r in first) and len({r.failure for r in first}) == 1
+
+    @property
+    def left_out(self) -> tuple[Variant, ...]:
+        """Variants that are not run again: they failed, or are surely worse than another."""
+        return (*self.given_up, *(each.variant for each in self.dropped))
 
     def successful(self, variant: Variant) -> tuple[BlockResult, ...]:
         """The blocks of a variant that did not fail."""

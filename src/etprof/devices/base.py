@@ -67,4 +67,5 @@ def merge_states(said: CpuState, seen: CpuState | None) -> CpuState:
         frequencies_khz=said.frequencies_khz,
         load_average=seen.load_average if said.load_average is None else said.load_average,
         temperature_c=seen.temperature_c if said.temperature_c is None else said.temperature_c,
+        throttling=said.throttling if seen.throttling is None else seen.throttling,
     )

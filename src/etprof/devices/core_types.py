@@ -1,11 +1,14 @@
-"""The kinds of cores a CPU has, from the numbers Linux reports for each, grouped into little, big and prime."""
+"""The kinds of cores a CPU has, from what Linux and macOS report, grouped into little, big and prime."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from etprof.core.errors import UsageError
+from etprof.core.macos import is_macos, read_sysctls
+from etprof.core.plan import MOST_CORES
 from etprof.core.run import Cluster
 
 # The part numbers of Arm's own cores (implementer 0x41), as the kernel's cputype.h has them.
@@ -19,6 +22,8 @@ _ARM_PARTS = {
     0xD90: "C1-Premium",
 }  # fmt: skip
 _ARM = 0x41
+# What macOS knows of the cores of a level, the fastest of which is 0.
+_LEVEL = re.compile(r"hw\.perflevel(\d{1,2})\.physicalcpu")
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,9 @@ def resolve_cluster(name: str, clusters: Sequence[Cluster]) -> tuple[int, ...]:
 
 
 def read_local_clusters() -> tuple[Cluster, ...]:
-    """The kinds of cores of this machine; empty where it is not Linux."""
+    """The kinds of cores of this machine; empty where the system does not tell them apart."""
+    if is_macos():
+        return parse_performance_levels(read_sysctls("hw"))
     cpuinfo = Path("/proc/cpuinfo")
     if not cpuinfo.exists():
         return ()
@@ -89,6 +96,17 @@ def read_local_clusters() -> tuple[Cluster, ...]:
             for core, path in folders.items()
         ]
     )
+
+
+def parse_performance_levels(sysctls: Mapping[str, str]) -> tuple[Cluster, ...]:
+    """The cores of macOS, which have no numbers there: they get some, the slowest first."""
+    levels = {int(found[1]): said for name, said in sysctls.items() if (found := _LEVEL.fullmatch(name))}
+    cores: list[Core] = []
+    for level in sorted(levels, reverse=True):
+        count = int(levels[level]) if levels[level].isdecimal() else 0
+        kind = sysctls.get(f"hw.perflevel{level}.name", "")
+        cores += [Core(len(cores) + i, kind, capacity=max(levels) - level + 1) for i in range(min(count, MOST_CORES))]
+    return build_clusters(cores)
 
 
 def _read_number(path: Path) -> int | None:

@@ -10,7 +10,7 @@ from etprof.core.errors import UsageError
 from etprof.core.run import DeviceInfo
 from etprof.devices.base import runner_flags
 from etprof.devices.emulator import as_emulated, find_emulator
-from etprof.devices.kind import DeviceKind, DeviceParts, DeviceRequest, OpenDevice
+from etprof.devices.kind import DeviceKind, DeviceParts, DeviceRequest, OpenDevice, note_bundle
 from etprof.devices.local import LocalDevice, announced
 from etprof.devices.turns import host_turn
 from etprof.devices.usable_cores import count_usable_cores
@@ -30,7 +30,7 @@ def _open(request: DeviceRequest, parts: DeviceParts) -> Iterator[OpenDevice]:
     for path in (e.runner_path for e in request.experiments if e.runner_path):
         raise UsageError(f"{path} cannot be emulated.", hint="Omit `runner_path`: our own runner can be.")
     emulator = find_emulator(parts.emulator_folder, request.emulator)
-    bundle = parts.find_bundle("arm64", request.progress)
+    bundle = parts.find_bundle("arm64", request.progress, request.bundle)
     runner = (*emulator.command, *bundle.command(str(bundle.folder)))
     done = subprocess.run(
         [*emulator.command, f"{bundle.folder}/lib/{bundle.loader}", "--list-diagnostics"],
@@ -46,6 +46,7 @@ def _open(request: DeviceRequest, parts: DeviceParts) -> Iterator[OpenDevice]:
     command_for = announced(lambda job: [*runner, *runner_flags(job)], request.say_command)
     yield OpenDevice(
         EmulatedDevice(command_for, info),
+        note_bundle(request, bundle),
         runner_sha256=bundle.files.digests(),
         take_turn=partial(host_turn, request.wait, request.progress),
     )
@@ -57,4 +58,4 @@ def _describe(request: DeviceRequest, parts: DeviceParts) -> DeviceInfo:
     return DeviceInfo("emulated", "Linux", "arm64", f"{emulator.description}, CPU max", count_usable_cores(), ("sme2",))
 
 
-KIND = DeviceKind(_open, _describe, frozenset({"--emulator"}), find=lambda: ("",))
+KIND = DeviceKind(_open, _describe, frozenset({"--emulator", "--runner-bundle"}), find=lambda: ("",))

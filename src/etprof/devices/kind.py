@@ -9,13 +9,14 @@ from typing import Protocol
 from etprof.core.digest import RunnerFiles
 from etprof.core.plan import Experiment
 from etprof.core.run import DeviceInfo, Job
+from etprof.core.runtimes import EXECUTORCH
 from etprof.devices.base import Device
 from etprof.devices.shell import Progress
 
 
 @dataclass(frozen=True)
 class DeviceRequest:
-    """What was asked for: `place` is what follows the kind of device and a colon.
+    """What was asked for: `place` is what follows the kind of device and a colon, `bundle` a file with a runner for it.
 
     Unless it is to `wait` for its turn, a run is refused where another one is measuring.
     """
@@ -26,6 +27,7 @@ class DeviceRequest:
     runner: str = "auto"
     folder: str = ""
     emulator: str = ""
+    bundle: Path | None = None
     prepare: bool = False
     keep: bool = False
     wait: bool = True
@@ -70,8 +72,18 @@ class RunnerBundle(Protocol):
     def loader(self) -> str:
         """The file in its `lib` folder that starts programs."""
 
+    @property
+    def description(self) -> str: ...
+
     def command(self, folder: str) -> tuple[str, ...]:
         """Arguments that start it from the folder it was copied to."""
+
+
+def note_bundle(request: DeviceRequest, bundle: RunnerBundle | None) -> tuple[str, ...]:
+    """What a report says of a runner that was not built here."""
+    return (
+        (f"The runner is the one in {request.bundle.name}: {bundle.description}.",) if request.bundle and bundle else ()
+    )
 
 
 class DeviceParts(Protocol):
@@ -86,7 +98,11 @@ class DeviceParts(Protocol):
     def find_host_runner(self, name: str, progress: Progress) -> HostRunner:
         """The runner of this machine with this name: auto, native or python."""
 
-    def find_bundle(self, architecture: str, progress: Progress) -> RunnerBundle: ...
+    def find_bundle(self, architecture: str, progress: Progress, archive: Path | None = None) -> RunnerBundle:
+        """The bundle in this archive; without one, ours, which is built if necessary."""
+
+    def find_runtime_runner(self, runtime: str) -> HostRunner:
+        """What runs the programs of another runtime than ExecuTorch on this machine."""
 
     def named_runner_flags(self, runner: Path, job: Job) -> list[str]:
         """The job in the flags of a runner that an experiment names."""
@@ -103,7 +119,7 @@ class DeviceKind:
 
     `options` are those of the command line that it understands. `find` gives the places that need not be named, ""
     where the kind alone is one; a kind whose devices cannot be found has a `summary` of what it reaches. Only a kind
-    that can leave something behind has `clean`, which says what it removed.
+    that can leave something behind has `clean`, which says what it removed. `runtimes` are what it runs models with.
     """
 
     open: Callable[[DeviceRequest, DeviceParts], AbstractContextManager[OpenDevice]]
@@ -112,3 +128,4 @@ class DeviceKind:
     find: Callable[[], Sequence[str]] = lambda: ()
     clean: Callable[[DeviceRequest], str] | None = None
     summary: str = ""
+    runtimes: frozenset[str] = frozenset({EXECUTORCH})

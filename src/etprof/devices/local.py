@@ -15,6 +15,7 @@ from typing import IO
 
 from etprof.core.errors import DeviceError
 from etprof.core.run import DeviceInfo, Job, JobOutcome
+from etprof.core.runtimes import EXECUTORCH, RUNTIMES
 from etprof.devices.base import remove_stale_files, runner_flags
 from etprof.devices.guard import Guard
 from etprof.devices.kind import DeviceKind, DeviceParts, DeviceRequest, OpenDevice
@@ -93,20 +94,31 @@ def announced(command_for: CommandFor, say: Progress) -> CommandFor:
 @contextmanager
 def _open(request: DeviceRequest, parts: DeviceParts) -> Iterator[OpenDevice]:
     runner = parts.find_host_runner(request.runner, request.progress)
+    others = {name: parts.find_runtime_runner(name) for name in _list_others(request)}
 
     def command_for(job: Job) -> list[str]:
+        if job.runtime in others:
+            return [*others[job.runtime].command, *runner_flags(replace(job, samples=None))]
         named = job.block.experiment.runner_path
-        # Where nothing can sample, that nothing was sampled is among the report's findings.
         if named is not None:
-            able = job if sys.platform == "linux" else replace(job, samples=None)
-            return [str(named), *parts.named_runner_flags(named, able)]
+            return [str(named), *parts.named_runner_flags(named, job)]
+        # Where nothing can sample, that nothing was sampled is among the report's findings.
         return [*runner.command, *runner_flags(job if runner.can_sample else replace(job, samples=None))]
 
     device = LocalDevice(announced(command_for, request.say_command), parts.describe_host())
     notes = (runner.note,) if runner.note else ()
+    digests = {f"{name} {part}": sha for name, other in others.items() for part, sha in other.files.digests().items()}
     yield OpenDevice(
-        device, notes, runner.files.digests(), take_turn=partial(host_turn, request.wait, request.progress)
+        device,
+        notes,
+        {**runner.files.digests(), **digests},
+        take_turn=partial(host_turn, request.wait, request.progress),
     )
+
+
+def _list_others(request: DeviceRequest) -> list[str]:
+    """The runtimes beside ExecuTorch that experiments name."""
+    return sorted({experiment.runtime for experiment in request.experiments} - {"", EXECUTORCH})
 
 
 @contextmanager
@@ -134,4 +146,10 @@ def _listed(cores: set[int]) -> str:
     return ", ".join(str(core) for core in sorted(cores))
 
 
-KIND = DeviceKind(_open, lambda _, parts: parts.describe_host(), frozenset({"--runner"}), find=lambda: ("",))
+KIND = DeviceKind(
+    _open,
+    lambda _, parts: parts.describe_host(),
+    frozenset({"--runner"}),
+    find=lambda: ("",),
+    runtimes=frozenset(RUNTIMES),
+)

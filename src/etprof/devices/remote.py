@@ -31,6 +31,9 @@ _MARGIN_S = 60.0
 _LOST_AT_MOST = 3
 _POLL_S = 0.5
 _MISSING_LIBRARY = re.compile(r"loading shared libraries: (\S+?):|library \"([^\"]+)\" not found")
+_OLD_LIBRARY = re.compile(r"version `(GLIBC\w*_[\d.]+)' not found")
+# A shell calls a program "not found" whose loader is missing: the path behind it is there, it was just sent.
+_NO_LOADER = re.compile(r"named-\w+/runner\S*:? .*(not found|No such file)")
 _CODE = re.compile(r"code (\d{1,3})\s*\Z")
 _OUTPUT = re.compile(r"output_\d+\.bin")
 
@@ -123,11 +126,12 @@ class RemoteDevice:
             )
 
     def _run_once(self, job: Job) -> JobOutcome:
-        inputs = {f"input_{index}.bin": path for index, path in enumerate(job.inputs)}
-        command = self.command_for(_on_device(job, tuple(inputs)))
+        # Named by content: programs that take turns stay there, and what they share is there once.
+        model = {} if job.peak_passes is not None else {self._name_there("model", job.model): job.model}
+        inputs = [(self._name_there("input", path), path) for path in job.inputs]
+        command = self.command_for(_on_device(job, "".join(model), tuple(name for name, _ in inputs)))
         self.ensure_turn()
-        model = {"model.pte": job.model} if job.peak_passes is None else {}
-        self.folder.send({**command.files, **model, **inputs})
+        self.folder.send({**command.files, **model, **dict(inputs)})
         start = time.monotonic()
         script = self._script(job, command.arguments)
         try:
@@ -145,6 +149,9 @@ class RemoteDevice:
         problem = _problem(code, files, job)
         before, after = (_parse_state(files.get(f"state_{when}", b"")) for when in ("before", "after"))
         return JobOutcome(code, duration_s, problem, before=before, after=after)
+
+    def _name_there(self, kind: str, path: Path) -> str:
+        return f"{kind}_{self.folder.digest(path)[:16]}{path.suffix}"
 
     def _script(self, job: Job, arguments: tuple[str, ...]) -> str:
         experiment = job.block.experiment
@@ -190,11 +197,11 @@ class RemoteDevice:
         self.progress(f"{self.shell.name} is back")
 
 
-def _on_device(job: Job, inputs: tuple[str, ...]) -> Job:
+def _on_device(job: Job, model: str, inputs: tuple[str, ...]) -> Job:
     """The same job in the names its files have in our folder on the device."""
     return replace(
         job,
-        model=Path("model.pte"),
+        model=Path(model),
         inputs=tuple(Path(name) for name in inputs),
         result=Path(_OUT, "result.json"),
         etdump=Path(_OUT, "trace.etdump"),
@@ -213,6 +220,10 @@ def _problem(code: int, files: dict[str, bytes], job: Job) -> str:
     missing = _MISSING_LIBRARY.search(log)
     if missing:
         return f"the runner needs {missing[1] or missing[2]}, which the device does not have: put it beside the runner"
+    if old := _OLD_LIBRARY.search(log):
+        return f"the runner needs {old[1]}, and the device's C library is older: omit runner_path, etprof's runner fits"
+    if code == 127 and _NO_LOADER.search(log):
+        return "the runner was built for another C library than the device has: omit runner_path, etprof's runner fits"
     return f"killed by signal {code - 128}" if code > 128 else f"exit code {code}"
 
 

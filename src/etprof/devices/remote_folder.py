@@ -73,7 +73,9 @@ class RemoteFolder:
         echo "folder $name"
         cd "$name" || exit 12
         is_ours . && is_private . || {{ [ $made ] && rm {_MARK} && cd .. && rmdir "$name"; exit 14; }}
-        printf '#!%s\\nexit 0\\n' "$(command -v sh)" > probe && chmod 700 probe || exit 12
+        # A busybox that prefers its own programs gives no path.
+        shell=$(command -v sh); case $shell in /*) ;; *) shell=/bin/sh ;; esac
+        printf '#!%s\\nexit 0\\n' "$shell" > probe && chmod 700 probe || exit 12
         ./probe; tried=$?; rm -f probe; [ $tried = 0 ] || exit 13
         """
         done = run_script(self.shell, script)
@@ -86,7 +88,7 @@ class RemoteFolder:
 
     def send(self, files: Mapping[str, Path]) -> None:
         """Brings files to their names in the folder; what is there with the same digest is not sent again."""
-        wanted = {name: self._digest(path) for name, path in files.items()}
+        wanted = {name: self.digest(path) for name, path in files.items()}
         unknown = {name: digest for name, digest in wanted.items() if self._confirmed.get(name) != digest}
         if not unknown:
             return
@@ -182,7 +184,8 @@ class RemoteFolder:
         pairs = (line.split(None, 1) for line in said.splitlines() if line.strip())
         return {name.lstrip("*"): digest for digest, name in pairs}
 
-    def _digest(self, path: Path) -> str:
+    def digest(self, path: Path) -> str:
+        """Of a file here; read once."""
         if path not in self._digests:
             self._digests[path] = file_sha256(path)
         return self._digests[path]

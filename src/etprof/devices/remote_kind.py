@@ -11,14 +11,14 @@ from etprof.core.run import DeviceInfo
 from etprof.devices.description import describe
 from etprof.devices.emulator import CPU_OPTIONS, MINIMUM_VERSION, PROGRAM, Emulator, as_emulated, parse_version
 from etprof.devices.keeper import Keeper
-from etprof.devices.kind import DeviceKind, DeviceParts, DeviceRequest, OpenDevice, RunnerBundle
+from etprof.devices.kind import DeviceKind, DeviceParts, DeviceRequest, OpenDevice, RunnerBundle, note_bundle
 from etprof.devices.preparation import prepare, prepared
 from etprof.devices.remote import RemoteDevice
 from etprof.devices.remote_commands import build_commands
 from etprof.devices.remote_folder import RemoteFolder
 from etprof.devices.shell import RemoteShell, run_script
 
-_OPTIONS = frozenset({"--device-folder", "--prepare", "--keep-on-device", "--emulator"})
+_OPTIONS = frozenset({"--device-folder", "--prepare", "--keep-on-device", "--emulator", "--runner-bundle"})
 
 
 def build_remote_kind(
@@ -63,7 +63,8 @@ def _opened(folder: RemoteFolder, platform: str, request: DeviceRequest, parts: 
     _check_named_runners(request.experiments, architecture, shell.name, parts)
     # Who brings runners of their own for every experiment needs no compiler for ours.
     all_named = request.experiments and all(e.runner_path for e in request.experiments)
-    bundle = None if all_named and not request.emulator else parts.find_bundle(architecture, request.progress)
+    needs_ours = request.emulator or not all_named
+    bundle = parts.find_bundle(architecture, request.progress, request.bundle) if needs_ours else None
     with closing(Keeper(shell, request.progress)) as keeper:
         waited_s = keeper.start(wait=request.wait)
         folder.is_alone = keeper.is_locked
@@ -79,7 +80,8 @@ def _opened(folder: RemoteFolder, platform: str, request: DeviceRequest, parts: 
             )  # fmt: skip
             with prepared(keeper, request.prepare, request.progress) as settings:
                 digests = bundle.files.digests() if bundle else {}
-                yield OpenDevice(device, settings.notes, digests, settings.held, lambda: nullcontext(waited_s))
+                notes = (*note_bundle(request, bundle), *settings.notes)
+                yield OpenDevice(device, notes, digests, settings.held, lambda: nullcontext(waited_s))
         finally:
             _clean_up(folder, request)
 

@@ -22,6 +22,9 @@ TESTED = {
     "torchvision": "0.28.0",
     "timm": "1.0.30",
     "transformers": "5.22.2",
+    "onnxruntime": "1.31.1",
+    "onnx": "1.23.2",
+    "onnxscript": "0.7.2",
 }
 # What a package brings in its newest version, unless pip is told which one: the newest torchvision replaces torch.
 _BRINGS = {"timm": "torchvision"}

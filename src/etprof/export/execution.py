@@ -1,21 +1,30 @@
-"""Runs a .pte with the real runtime, once, to see what it computes."""
+"""Runs a .pte with the real runtime to see what it computes."""
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 
 def run_program(pte: Path, tensors: Sequence[Any]) -> list[Any]:
+    return load_program(pte)(tensors)
+
+
+def load_program(pte: Path) -> Callable[[Sequence[Any]], list[Any]]:
+    """The program, to be run with tensors as often as wanted; its state is that of a new one."""
     import torch
 
     _load_quantized_kernels()
     from executorch.runtime import Runtime
 
     method = Runtime.get().load_program(pte).load_method("forward")
-    outputs = method.execute([tensor.contiguous() for tensor in tensors])
-    return [output.clone() if isinstance(output, torch.Tensor) else output for output in outputs]
+
+    def run(tensors: Sequence[Any]) -> list[Any]:
+        outputs = method.execute([tensor.contiguous() for tensor in tensors])
+        return [output.clone() if isinstance(output, torch.Tensor) else output for output in outputs]
+
+    return run
 
 
 @cache

@@ -123,7 +123,7 @@ def _export_into(folder: Path, entry: ModelEntry, request: ExportRequest, progre
         model = build_model(entry, request.seed, request.checkpoint)
         dtype = torch.float16 if request.dtype == "fp16" else torch.float32
         args, kwargs = inputs.cast((model.args, dict(model.kwargs)), dtype)
-        reference = _eager_outputs(model, args, kwargs)
+        reference = eager_outputs(model, args, kwargs)
         samples, calibrated = _calibration(model, request)
         model.module.to(dtype)
         with seeded(request.seed), share_provenance():
@@ -140,6 +140,7 @@ def _export_into(folder: Path, entry: ModelEntry, request: ExportRequest, progre
         "weights": model.weights,
         "calibration": calibrated,
         "inputs": inputs.save(tensors, pte),
+        "reference": inputs.save_reference(reference, pte),
         "inputs_replaced_by_random": model.inputs_varied,
         "outputs": tuple(inputs.describe(output) for output in outputs),
         **files,
@@ -148,7 +149,7 @@ def _export_into(folder: Path, entry: ModelEntry, request: ExportRequest, progre
     }
 
 
-def _eager_outputs(model: EagerModel, args: Any, kwargs: Any) -> list[Any]:
+def eager_outputs(model: EagerModel, args: Any, kwargs: Any) -> list[Any]:
     """What the model computes in fp32 from the same values that the program is given."""
     import torch
     from torch.utils import _pytree as pytree

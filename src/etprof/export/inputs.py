@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from etprof.core.errors import ExportError
-from etprof.core.layout import input_path
-from etprof.core.model import InputFile, TensorInfo
+from etprof.core.layout import input_path, reference_path
+from etprof.core.model import TensorFile, TensorInfo
 
 
 def cast(tree: Any, dtype: Any) -> Any:
@@ -59,16 +59,29 @@ def flatten(args: tuple[Any, ...], kwargs: Mapping[str, Any], exported: Any) -> 
     return leaves
 
 
-def save(tensors: Sequence[Any], pte: Path) -> tuple[InputFile, ...]:
+def save(tensors: Sequence[Any], pte: Path) -> tuple[TensorFile, ...]:
     """Writes one file of little-endian bytes per input, beside the program."""
     return tuple(_save_one(tensor, input_path(pte, index)) for index, tensor in enumerate(tensors))
 
 
-def _save_one(tensor: Any, path: Path) -> InputFile:
+def save_reference(outputs: Sequence[Any], pte: Path) -> tuple[TensorFile, ...]:
+    """Writes what the eager model computed, in the same way; what is no number has no file."""
+    import torch
+
+    paths = (reference_path(pte, index) for index in range(len(outputs)))
+    return tuple(
+        _save_one(torch.as_tensor(value), path)
+        if isinstance(value, (torch.Tensor, int, float))
+        else TensorFile((), describe(value).dtype, file="", sha256="")
+        for value, path in zip(outputs, paths, strict=True)
+    )
+
+
+def _save_one(tensor: Any, path: Path) -> TensorFile:
     content = tensor_bytes(tensor)
     path.write_bytes(content)
     info = describe(tensor)
-    return InputFile(info.shape, info.dtype, file=path.name, sha256=hashlib.sha256(content).hexdigest())
+    return TensorFile(info.shape, info.dtype, file=path.name, sha256=hashlib.sha256(content).hexdigest())
 
 
 def describe(value: Any) -> TensorInfo:

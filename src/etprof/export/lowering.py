@@ -60,12 +60,17 @@ def lower(model: EagerModel, request: ExportRequest, samples: list[Sample], prog
 _CAPTURE_HINT = "The guide to adding a model shows the edits that make a model exportable."
 
 
-def _capture(model: EagerModel, request: ExportRequest, samples: list[Sample], progress: Progress) -> Any:
+def capture(model: EagerModel, module: Any, name: str) -> Any:
+    """A module in the place of the model's own as torch.export captures it."""
     import torch
 
+    with foreign_code(f"Capturing {name!r} with torch.export", _CAPTURE_HINT):
+        return torch.export.export(module, model.args, dict(model.kwargs), dynamic_shapes=model.dynamic_shapes)
+
+
+def _capture(model: EagerModel, request: ExportRequest, samples: list[Sample], progress: Progress) -> Any:
     def export(module: Any) -> Any:
-        with foreign_code(f"Capturing {request.model!r} with torch.export", _CAPTURE_HINT):
-            return torch.export.export(module, model.args, dict(model.kwargs), dynamic_shapes=model.dynamic_shapes)
+        return capture(model, module, request.model)
 
     quantization = request.quantization
     if quantization is None:

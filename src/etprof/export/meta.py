@@ -93,6 +93,8 @@ def find_reusable(request: ExportRequest, source_sha256: str, versions: Mapping[
         and meta.model_source.sha256 == source_sha256 != ""
         and dict(meta.versions) == dict(versions)
         and (meta.graph is not None or not request.save_graph)
+        # An export of before has no reference that a run could compare its outputs with.
+        and len(meta.reference) == len(meta.outputs)
     )
     worst = meta.numerics.worst_snr_db
     is_good_enough = worst is None or worst >= request.floor_db
@@ -101,6 +103,6 @@ def find_reusable(request: ExportRequest, source_sha256: str, versions: Mapping[
 
 def _is_intact(request: ExportRequest, meta: ExportMeta) -> bool:
     digests = {each.file: each.sha256 for each in (meta.pte, meta.etrecord, meta.graph) if each}
-    digests |= {each.file: each.sha256 for each in meta.inputs}
+    digests |= {each.file: each.sha256 for each in (*meta.inputs, *meta.reference) if each.file}
     paths = {request.folder / name: digest for name, digest in digests.items()}
     return all(path.is_file() and file_sha256(path) == digest for path, digest in paths.items())

@@ -1,6 +1,6 @@
 """Quantisation schemes: what XNNPACK's quantizer annotates, and torchao's for linear layers."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from etprof.core.errors import ExportError
@@ -28,7 +28,24 @@ def quantize_linear_layers(module: Any, quantization: Quantization) -> None:
 
 
 def quantize_graph(graph_module: Any, quantization: Quantization, samples: Iterable[tuple[Any, Any]]) -> Any:
-    """Annotates the captured graph, runs the calibration inputs through it, and converts it."""
+    """The captured graph, quantised wherever XNNPACK's quantizer can; a graph without such a place is refused."""
+    converted = quantize_nodes(graph_module, quantization, samples)
+    if not is_quantised(converted):
+        raise ExportError(f"Nothing in the model can be quantised with {quantization.label}.", hint=_HINT)
+    return converted
+
+
+def quantize_nodes(
+    graph_module: Any,
+    quantization: Quantization,
+    samples: Iterable[tuple[Any, Any]],
+    *,
+    only: Callable[[Any], bool] | None = None,
+) -> Any:
+    """Annotates the captured graph, runs the calibration inputs through it, and converts it.
+
+    `only` says which nodes to quantise; without it, all of them are.
+    """
     from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
         XNNPACKQuantizer,
         get_symmetric_quantization_config,
@@ -38,10 +55,14 @@ def quantize_graph(graph_module: Any, quantization: Quantization, samples: Itera
     config = get_symmetric_quantization_config(
         is_per_channel=quantization.granularity == "per_channel", is_dynamic=quantization.scheme == "dynamic"
     )
-    prepared = prepare_pt2e(graph_module, XNNPACKQuantizer().set_global(config))
+    quantizer = XNNPACKQuantizer().set_global(config)
+    if only:
+        quantizer.set_filter_function(only)
+    prepared = prepare_pt2e(graph_module, quantizer)
     for args, kwargs in samples:
         prepared(*args, **kwargs)
-    converted = convert_pt2e(prepared)
-    if not any("quantize_per" in str(node.target) for node in converted.graph.nodes):
-        raise ExportError(f"Nothing in the model can be quantised with {quantization.label}.", hint=_HINT)
-    return converted
+    return convert_pt2e(prepared)
+
+
+def is_quantised(converted: Any) -> bool:
+    return any("quantize_per" in str(node.target) for node in converted.graph.nodes)

@@ -29,7 +29,10 @@ def register_model(name: str, model_class: Any, *, requires: Iterable[str] = (),
     A model folder calls it for its own class. Called by a program, it holds for that program, and the latest counts.
     """
     location = f"{model_class.__module__}.{model_class.__qualname__}"
-    entry = ModelEntry(name, PROGRAM, location, tuple(requires), description, model_class=model_class)
+    register_entry(ModelEntry(name, PROGRAM, location, tuple(requires), description, model_class=model_class))
+
+
+def register_entry(entry: ModelEntry) -> None:
     _registrations.append(entry)
 
 

@@ -2,13 +2,17 @@
 
 import json
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from etprof.app import exploring
 from etprof.app.advice import describe_rule, list_rules
 from etprof.app.devices import DeviceRequest, parse_device
 from etprof.app.doctor import Check, can_run, run_checks
 from etprof.app.explaining import explain_program, explain_run
+from etprof.app.exploring import ExploreRequest
+from etprof.app.forecasting import forecast_analyzed
 from etprof.app.history import build_trends
 from etprof.app.named_model import export_named, find_export
 from etprof.app.peaks import list_peaks
@@ -16,20 +20,32 @@ from etprof.app.profiling import RunOptions, profile
 from etprof.app.progress import Progress, RunCounter
 from etprof.app.reporting import analyze_loaded, analyze_measured, write_report
 from etprof.app.runs import build_run
+from etprof.app.self_test import run_self_test
 from etprof.core import records
 from etprof.core.errors import UnknownNameError, UsageError
 from etprof.core.findings import group_findings
 from etprof.core.layout import run_folder
 from etprof.core.plan import Schedule
 from etprof.core.report import Report, VariantReport
+from etprof.core.self_test import SelfCheck
 from etprof.export.exporter import ExportRequest, export_model
 from etprof.export.foreign import output_to
 from etprof.export.registry import DEFAULT_MODELS_DIR, describe_status
 from etprof.export.shipped_models import shipped_models
 from etprof.mcp.workspace import Workspace
-from etprof.reports import FORMATS, explanation, roofline_tables, sentences, thread_tables
+from etprof.reports import (
+    FORMATS,
+    choice_tables,
+    explanation,
+    forecast_tables,
+    program_tables,
+    roofline_tables,
+    sentences,
+    thread_tables,
+)
 from etprof.reports.history_page import step_sentence, trend_sentence
 from etprof.store.history_file import query
+from etprof.store.profile_file import load_profile
 
 _MOST_KINDS = 10
 _MOST_ROWS = 1000
@@ -40,6 +56,14 @@ _WIDTH = 120
 class Machine:
     can_run: bool
     checks: list[Check]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A self-test: `checks` that fail have a hint; what this machine cannot have is `not here`, with the reason."""
+
+    passed: bool
+    checks: list[SelfCheck]
 
 
 @dataclass(frozen=True)
@@ -141,6 +165,14 @@ def doctor() -> Machine:
     return Machine(can_run(checks), checks)
 
 
+def self_test(device: str, progress: Progress) -> Tried:
+    def tell(text: str) -> None:
+        progress(0, None, text)
+
+    found = run_self_test(replace(parse_device(device), wait=False, progress=tell), tell)
+    return Tried(found.passed, list(found.checks))
+
+
 def measure_peaks(device: str, progress: Progress, *, again: bool) -> CpuPeaks:
     request = replace(parse_device(device), wait=False, progress=lambda text: progress(0, None, text))
     found = list_peaks(request, again=again)
@@ -212,6 +244,22 @@ def run(
     return _summarize(analysis.report, analysis.run.folder)
 
 
+def explore(
+    workspace: Workspace, asked: ExploreRequest, device: str, progress: Progress, options: RunOptions
+) -> Analysis:
+    """Exports a model in several precisions, races the builds, and writes the report."""
+    request = replace(parse_device(device), wait=False, progress=lambda text: progress(0, None, text))
+    models = workspace.inside(DEFAULT_MODELS_DIR)
+    asked = replace(asked, builds=replace(asked.builds, models_dir=models if models.is_dir() else None))
+    for folder in (asked.builds.plain.folder, asked.output_root or run_folder(asked.builds.plain.pte, "")):
+        workspace.target_folder(folder)
+    with workspace.confined():
+        measured = exploring.explore(asked, request, nullcontext(RunCounter(progress)), options)
+        analysis = analyze_measured(measured)
+        write_report(analysis)
+    return _summarize(analysis.report, analysis.run.folder)
+
+
 def _ready_model(workspace: Workspace, model: str, device: DeviceRequest) -> Path:
     """The file that is named, or that of a model's name, which is exported first."""
     models = workspace.inside(DEFAULT_MODELS_DIR)
@@ -250,6 +298,16 @@ def explain_model(workspace: Workspace, target: str, method: str) -> str:
     return "\n".join([explained.render(_WIDTH), *explained.list_advice()])
 
 
+def forecast(workspace: Workspace, run_dir: str, profile: str, source: str, variant: str) -> str:
+    """Of a finished run for the device of a profile."""
+    with workspace.confined():
+        folder, session = workspace.load_session(run_dir)
+        analysis = analyze_loaded(build_run(folder, session))
+        target = load_profile(workspace.inside(profile))
+        own = load_profile(workspace.inside(source)) if source else None
+        return forecast_tables.render_text(forecast_analyzed(analysis, target, source=own, variant=variant), _WIDTH)
+
+
 def describe_history(workspace: Workspace, file: str, model: str, sql: str) -> str:
     """Trends in sentences, or the answer to a query as JSON."""
     with workspace.private_copy(file) as path:
@@ -284,7 +342,7 @@ def _summarize(report: Report, folder: Path) -> Analysis:
         run_dir=str(folder),
         model=report.model,
         times_are_real=report.times_are_real,
-        verdicts=[sentences.verdict_sentence(c) for c in report.comparisons] or [sentences.NO_PAIR],
+        verdicts=_list_verdicts(report),
         bottlenecks=[text for c in report.comparisons if (text := sentences.bottleneck_sentence(c))],
         variants=[_describe_variant(variant) for variant in report.variants],
         kernels=[f"{variant.label}: {variant.evidence.verdict}" for variant in report.variants if variant.evidence],
@@ -300,6 +358,13 @@ def _summarize(report: Report, folder: Path) -> Analysis:
         threads=thread_tables.list_all(report.scaling) if report.scaling else [],
         roofline=roofline_tables.list_sentences(report),
     )
+
+
+def _list_verdicts(report: Report) -> list[str]:
+    if report.choice:
+        return [*choice_tables.list_answers(report.choice), *choice_tables.list_reasons(report.choice)]
+    compared = [sentences.verdict_sentence(comparison) for comparison in report.comparisons]
+    return [*(compared or [sentences.NO_PAIR]), *program_tables.list_sentences(report)]
 
 
 def _describe_variant(variant: VariantReport) -> VariantLine:

@@ -20,6 +20,8 @@ from pydantic import Field
 from pydantic.config import JsonDict
 
 import etprof
+from etprof.app.builds import DTYPES, SCHEMES
+from etprof.app.exploring import EXPLORE_BUDGET, build_explore_request
 from etprof.app.plans import build_profile_schedule
 from etprof.app.profiling import build_run_options
 from etprof.app.progress import Progress
@@ -27,8 +29,10 @@ from etprof.app.thread_counts import parse_threads
 from etprof.core.errors import EtprofError, UsageError
 from etprof.core.units import parse_duration
 from etprof.devices import list_usages
-from etprof.mcp import answers
-from etprof.mcp.answers import Analysis, CpuPeaks, Exported, KnownModels, Machine
+from etprof.mcp import answers, check_answers, fleet_answers
+from etprof.mcp.answers import Analysis, CpuPeaks, Exported, KnownModels, Machine, Tried
+from etprof.mcp.check_answers import Checked
+from etprof.mcp.fleet_answers import Gathered, Offered
 from etprof.mcp.standard_input import endable_input
 from etprof.mcp.workspace import Workspace
 from etprof.reports import FORMATS
@@ -41,13 +45,15 @@ _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent
 
 _INSTRUCTIONS = (
     "Profiles ExecuTorch models on CPUs: where the time goes, what an instruction-set extension such as SME2 changes, "
-    "and what to optimise next. A usual order: doctor, list_models, export, run, analyze, explain. Paths are relative "
-    "to the workspace. Repeat the verdict with its interval and name the findings: they are reasons for doubt."
+    "and what to optimise next. A usual order: doctor, list_models, export, run, analyze, explain; explore says which "
+    "precision to ship. Paths are relative to the workspace. Repeat the verdict with its interval and name the "
+    "findings: they are reasons for doubt."
 )
 _READ_ONLY = " This server only reads: export and run refuse until it is started with --allow-run."
 
 # What an assistant may ask for in one call; who wants more has the command line.
 _MOST_BLOCKS, _MOST_THREADS, _MOST_THREAD_COUNTS, _LONGEST_RUN_S = 1000, 1024, 16, 4 * 3600.0
+_MOST_REPEATS = 100
 
 _FORMAT_NAMES: JsonDict = {"enum": list(FORMATS)}
 RunDir = Annotated[str, Field(description="Folder of a finished run, with manifest.json in it.")]
@@ -93,8 +99,10 @@ def build_server(workspace: Workspace, *, allow_run: bool) -> MCPServer:
     lock = Lock()
     for function in _reading_tools(workspace):
         server.add_tool(_guarded(function, lock), annotations=_READS)
-    for function, annotations in zip(_running_tools(workspace), (_EXPORTS, _RUNS, _RUNS), strict=True):
+    for function, annotations in zip(_running_tools(workspace), (_EXPORTS, *[_RUNS] * 5), strict=True):
         server.add_tool(_guarded(function, lock, refused=not allow_run), annotations=annotations)
+    for function in _fleet_tools(workspace):
+        server.add_tool(_guarded(function, lock, refused=not allow_run), annotations=_RUNS)
     return server
 
 
@@ -136,6 +144,15 @@ def _reading_tools(workspace: Workspace) -> list[Callable[..., object]]:
         """Say which kernels the layers take with SME2, i8mm and dot product, why not better ones, and what to do."""
         return answers.explain_model(workspace, path, method)
 
+    def forecast(
+        run_dir: RunDir,
+        profile: Annotated[str, Field(description="What `etprof devices calibrate` wrote for the other device.")],
+        source: Annotated[str, Field(description="That of the run's device; default: the one kept here.")] = "",
+        variant: Annotated[str, Field(description="Its experiment; default: the one that hides least.")] = "",
+    ) -> str:
+        """Say what a run would take on another CPU, with interval and bounds. An estimate: nothing is measured."""
+        return answers.forecast(workspace, run_dir, profile, source, variant)
+
     def history(
         file: Annotated[str, Field(description="A history that `etprof history add` wrote.")],
         model: Annotated[str, Field(description="Only this model; default: all.")] = "",
@@ -144,7 +161,7 @@ def _reading_tools(workspace: Workspace) -> list[Callable[..., object]]:
         """Say how the latency of models developed over many runs, and from which run on its level changed."""
         return answers.describe_history(workspace, file, model, sql)
 
-    return [doctor, list_models, analyze, report, explain, explain_model, history]
+    return [doctor, list_models, analyze, report, explain, explain_model, forecast, history]
 
 
 def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
@@ -186,6 +203,53 @@ def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
             options=options, threads=_few(parse_threads(threads)),
         )  # fmt: skip
 
+    def explore(
+        context: Context,
+        model: Annotated[str, Field(description="Name of the model, as list_models gives it.")],
+        *,
+        dtypes: Annotated[str, Field(description="fp32, fp16 or both with a comma; none.")] = DTYPES,
+        schemes: Annotated[str, Field(description="Quantisation schemes with commas; none.")] = SCHEMES,
+        threads: Annotated[str, Field(description="A number, several such as 1,2,4, or auto.")] = "auto",
+        runtimes: Annotated[str, Field(description="executorch, onnxruntime or both.")] = "executorch",
+        budget: Annotated[str, Field(description="Time of everything, exports included.")] = EXPLORE_BUDGET,
+        min_snr: Annotated[float | None, Field(description="Lowest SNR in dB of a build to recommend.")] = None,
+        min_metric: Annotated[float | None, Field(description="Lowest value of the model's evaluate().")] = None,
+        sensitivity: Annotated[bool, Field(description="Rank layers by what quantising them costs.")] = False,
+        device: Annotated[str, Field(description=f"Where to run: {list_usages()}.")] = "local",
+        output_root: Annotated[str, Field(description="Where to write; default: beside the model's folder.")] = "",
+        force: Annotated[bool, Field(description="Move all that the folder holds aside.")] = False,
+        resume: Annotated[bool, Field(description="Continue an interrupted run in that folder.")] = False,
+    ) -> Analysis:
+        """Say which build of a model to ship, by racing precisions, threads and runtimes. Takes minutes."""
+        asked = build_explore_request(
+            model, dtypes=dtypes, schemes=schemes, threads=threads, runtimes=runtimes, min_snr=min_snr,
+            min_metric=min_metric, sensitivity=sensitivity, budget=_within(budget, _LONGEST_RUN_S), models_dir=None,
+            checkpoint=None, output_root=Path(output_root) if output_root else None,
+        )  # fmt: skip
+        _few(asked.threads)
+        options = build_run_options("etprof mcp: explore", force=force, resume=resume)
+        return answers.explore(workspace, asked, device, _progress_to(context), options)
+
+    def check(
+        context: Context,
+        old: Annotated[str, Field(description="The known-good .pte.")],
+        new: Annotated[str, Field(description="The .pte that is checked.")],
+        *,
+        tolerance: Annotated[float, Field(ge=0, description="How much slower it may be, in percent.")] = 5.0,
+        device: Annotated[str, Field(description=f"Where to run: {list_usages()}.")] = "local",
+        threads: Annotated[str, Field(description="A number, or several such as 1,2,4.")] = "1",
+        blocks: Annotated[int, Field(ge=1, le=_MOST_BLOCKS, description="Fresh processes of each, at least.")] = 6,
+        max_blocks: Annotated[int, Field(ge=1, le=_MOST_BLOCKS, description="And at most.")] = 24,
+        budget: Annotated[str, Field(description="Time of the whole run: 90s, 10m or 1h.")] = "2m",
+        output_root: Annotated[str, Field(description="Where to write; default: beside the new model's folder.")] = "",
+    ) -> Checked:
+        """Measure two models interleaved, and say whether the new one is as fast and as accurate as the old one."""
+        schedule = build_profile_schedule(blocks, max_blocks, _within(budget, _LONGEST_RUN_S))
+        return check_answers.check(
+            workspace, (old, new), _progress_to(context), device=device, schedule=schedule, output_root=output_root,
+            threads=_few(parse_threads(threads)), tolerance=tolerance / 100,
+        )  # fmt: skip
+
     def peaks(
         context: Context,
         *,
@@ -195,7 +259,36 @@ def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
         """Say what a CPU can do at most, by instructions and memory: measured once, in at most 10 s."""
         return answers.measure_peaks(device, _progress_to(context), again=again)
 
-    return [export, run, peaks]
+    def self_test(
+        context: Context,
+        *,
+        device: Annotated[str, Field(description=f"Where: {list_usages()}.")] = "local",
+    ) -> Tried:
+        """Try every part of the work on a device with a small model, and say what works; about a minute."""
+        return answers.self_test(device, _progress_to(context))
+
+    return [export, run, explore, check, peaks, self_test]
+
+
+def _fleet_tools(workspace: Workspace) -> list[Callable[..., object]]:
+    labels = "Labels with and, or, not and parentheses, such as: sme2 and android. Default: all devices."
+
+    def fleet_devices(on: Annotated[str, Field(description=labels)] = "") -> Offered:
+        """List the devices that workers offer to the scheduler of Dask's settings, with their labels."""
+        return fleet_answers.offered(on)
+
+    def fleet_run(
+        context: Context,
+        model: Annotated[str, Field(description="The .pte to profile on each device.")],
+        *,
+        on: Annotated[str, Field(description=labels)] = "",
+        repeat: Annotated[int, Field(ge=1, le=_MOST_REPEATS, description="Runs on each device.")] = 1,
+        out: Annotated[str, Field(description="Folder to write to; default: fleet_TIME.")] = "",
+    ) -> Gathered:
+        """Profile a model on many devices at once, and say who gains from an extension such as SME2. Takes minutes."""
+        return fleet_answers.gather(workspace, model, _progress_to(context), on=on, repeat=repeat, out=out)
+
+    return [fleet_devices, fleet_run]
 
 
 def _within(budget: str, most_s: float) -> str:

@@ -11,6 +11,7 @@ from etprof.core.errors import UsageError
 from etprof.core.layout import EARLIER_RUNS, MANIFEST, METRICS, export_meta_path, graph_path
 from etprof.core.regular_files import read_regular
 from etprof.core.run import Session
+from etprof.core.runtimes import TRACE_SUFFIXES
 from etprof.export.meta import load_meta
 from etprof.runner.build import cache_dir
 from etprof.store.earlier_runs import StoredSession, list_earlier, list_joined
@@ -58,7 +59,8 @@ class Workspace:
         if not folder.is_dir():
             raise UsageError(f"There is no folder {folder}.", hint="Give one with manifest.json in it.")
         sessions = (folder / MANIFEST, folder / METRICS, *folder.glob("manifest.*"), *folder.glob("metrics.*"))
-        for file in (*sessions, *folder.glob("*/*.etdump"), *folder.glob(f"{EARLIER_RUNS}/*/*")):
+        traces = (path for suffix in TRACE_SUFFIXES for path in folder.glob(f"*/*{suffix}"))
+        for file in (*sessions, *traces, *folder.glob(f"{EARLIER_RUNS}/*/*")):
             self.inside(file)
         session = load_session(folder)
         # Earlier runs of the folder may be a part of its analysis.
@@ -83,15 +85,17 @@ class Workspace:
         for file in (export_meta_path(model), graph_path(model)):
             self.inside(file)
         meta = load_meta(model)
-        for entry in meta.inputs if meta else ():
+        for entry in (*meta.inputs, *meta.reference) if meta else ():
             self.inside(model.parent / entry.file)
         return model
 
 
 def _files_of(session: Session, folder: Path) -> Iterator[Path]:
     """Every file an analysis of the session opens; a run that was moved has no graph and no model where it says."""
-    sources = (graph_path(session.plan.model), session.plan.model)
-    yield from [path for path in sources if path.exists()][:1]
+    for each in session.programs:
+        sources = (graph_path(each.program.model), each.program.model)
+        yield from [path for path in sources if path.exists()][:1]
+        yield from (folder / output.file for output in each.reference)
     for result in session.results:
         names = (result.etdump, result.samples, *(output.file for output in result.outputs))
         yield from (folder / name for name in names if name)

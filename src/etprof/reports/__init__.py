@@ -10,10 +10,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """`file` is its name in a run's folder, empty for text that is printed; `module` renders it."""
+    """`file` is its name in a run's folder, empty for text that is printed; `module` renders it.
+
+    One that is only written `on_request` is for a program that few have.
+    """
 
     file: str
     module: str
+    on_request: bool = False
 
     def render(self, report: "Report") -> str:
         # Charts bring a whole library along, which a console table can do without.
@@ -34,4 +38,5 @@ FORMATS = {
     "json": Format("analysis_summary.json", "json"),
     "csv": Format("report.csv", "csv"),
     "trace": Format("trace.json", "chrome_trace"),
+    "model-explorer": Format("model_explorer.json", "model_explorer", on_request=True),
 }

@@ -7,30 +7,52 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from etprof.core.exploration import EXACT_DB, Choice, ChoiceRow, Standing
 from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.roofline import Roofline
 from etprof.core.scaling import Scaling, ScalingCurve
-from etprof.core.units import format_count, format_ms, format_percent
-from etprof.reports.plots import Bar, Drawing, Line, Mark, Median, Point, Row, Title, draw_bars, draw_lines, draw_points
+from etprof.core.units import format_bytes, format_count, format_ms, format_percent
+from etprof.reports.choice_tables import describe_rows, find_accuracy
+from etprof.reports.plots import (
+    Bar,
+    Disc,
+    Drawing,
+    Line,
+    Mark,
+    Median,
+    Point,
+    Row,
+    Title,
+    draw_bars,
+    draw_discs,
+    draw_lines,
+    draw_points,
+)
 from etprof.reports.roofline_plot import Dot, draw_roofline
 from etprof.reports.roofline_tables import format_share, list_shown, roofline_sentence
 from etprof.reports.sentences import format_change_ms, timing_mode
 
-WIDE, NARROW = 760, 330
+# One of several columns of a page, a phone, and the whole page.
+WIDE, NARROW, FULL = 520, 330, 1000
 _PNG_SCALE = 2
 _OPERATORS_SHOWN = 10
 # Points that would cover one another are drawn once: less than half a pixel apart across, one pixel down.
 _CELLS_ACROSS, _CELLS_DOWN = 1600, 100
-_LABELLED_SHARE = 0.07
+# A bar of so many pixels has room for its text.
+_LABELLED_PX = 54
 
 
 @dataclass(frozen=True)
 class ChartFile:
-    """A chart ready to be drawn: `name` is its file's stem, `caption` what it shows, in words."""
+    """A chart ready to be drawn: `name` is its file's stem, `caption` what it shows, in words.
+
+    One that `is_full` takes the whole width of a page.
+    """
 
     name: str
     caption: str
     draw: Callable[[int], Drawing]
+    is_full: bool = False
 
 
 def list_charts(report: Report) -> tuple[ChartFile, ...]:
@@ -38,7 +60,7 @@ def list_charts(report: Report) -> tuple[ChartFile, ...]:
     timed = [variant for variant in report.variants if variant.samples_ms]
     if timed:
         caption = f"Every {timing_mode(timed)} iteration of each variant."
-        found.append(ChartFile("latency", caption, lambda w: draw_latency(timed, w)))
+        found.append(ChartFile("latency", caption, lambda w: draw_latency(timed, w), is_full=True))
     for number, comparison in enumerate(c for c in report.comparisons if c.categories):
         found += _comparison_charts(report, comparison, f"_{number + 1}" if number else "")
     if not report.comparisons:
@@ -47,10 +69,43 @@ def list_charts(report: Report) -> tuple[ChartFile, ...]:
             found.append(
                 ChartFile("categories", "Time per category in each variant.", lambda w: draw_categories(traced, w))
             )
+    if report.choice:
+        found += _choice_charts(report.choice)
     if report.scaling:
         found += _scaling_charts(report.scaling)
     found += _roofline_charts(report)
     return tuple(found)
+
+
+def _choice_charts(choice: Choice) -> list[ChartFile]:
+    """The caption gives the values, for readers who do not see the points; none without anything to compare by."""
+    placed = [row for row in choice.rows if row.latency_ms is not None and find_accuracy(choice, row) is not None]
+    if not placed:
+        return []
+    front = [row for row in placed if row.standing is Standing.FRONT]
+    caption = f"The front. {'; '.join(describe_rows(choice, front))}."
+    return [ChartFile("pareto", caption, partial(draw_pareto, choice, placed))]
+
+
+def draw_pareto(choice: Choice, rows: Sequence[ChoiceRow], width: int) -> Drawing:
+    """Who is dropped is drawn as a ring."""
+    ranked = sorted(rows, key=lambda row: (row.standing is not Standing.FRONT, row.latency_ms))
+    largest = max((row.peak_bytes or 0 for row in rows), default=0) or 1
+    discs = [
+        Disc(
+            x=row.latency_ms or 0.0,
+            y=find_accuracy(choice, row) or 0.0,
+            weight=(row.peak_bytes or 0) / largest,
+            number=number if row.standing is Standing.FRONT else None,
+            name=describe_rows(choice, [row])[0] + (f", {format_bytes(row.peak_bytes)}" if row.peak_bytes else ""),
+        )
+        for number, row in enumerate(ranked, start=1)
+    ]
+    title = Title("Latency against accuracy", "The front has numbers; dropped builds are rings. Area: peak memory.")
+    if choice.has_random_weights:
+        title = title._replace(text="Latency against numerics")
+    up = "metric" if choice.eager_metric is not None else f"SNR in dB, {EXACT_DB:g} and more as one"
+    return draw_discs(discs, width=width, title=title, across="latency in ms", up=up)
 
 
 def _roofline_charts(report: Report) -> list[ChartFile]:
@@ -146,7 +201,7 @@ def render_files(report: Report) -> dict[str, bytes]:
     """The charts as files, by name: an SVG and a PNG of each."""
     files = {}
     for chart in list_charts(report):
-        svg = chart.draw(WIDE).render()
+        svg = chart.draw(FULL if chart.is_full else WIDE).render()
         files[f"{chart.name}.svg"] = svg.encode()
         files[f"{chart.name}.png"] = render_png(svg)
     return files
@@ -190,7 +245,7 @@ def draw_categories(variants: Sequence[VariantReport], width: int) -> Drawing:
             for row in variant.categories:
                 length = row.mean_ms * scale
                 text = format_ms(row.mean_ms) if unit_row == 0 else format_percent(row.share, 0)
-                wide_enough = length > _LABELLED_SHARE * (WIDE / width)
+                wide_enough = length * width > _LABELLED_PX
                 bars.append(Bar(2 * number + unit_row, row.name, at, at + length, text if wide_enough else ""))
                 at += length
     subtitle = f"ms and percent per inference, {_traced(variants)}."

@@ -1,6 +1,7 @@
 """A regression check as Markdown, short enough to be read in a pull request."""
 
 from importlib import resources
+from math import inf
 
 from etprof.core.regression import Outcome, RegressionCheck, VariantCheck
 from etprof.core.units import format_ms, format_percent
@@ -19,7 +20,16 @@ def render(check: RegressionCheck) -> str:
     text = (
         build_environment()
         .from_string(template)
-        .render(check=check, say=sentences, verdict=_VERDICTS[check.outcome], slowdown=_slowdown_text, maybe=_maybe_ms)
+        .render(
+            check=check,
+            say=sentences,
+            verdict=_VERDICTS[check.outcome],
+            slowdown=_slowdown_text,
+            maybe=_maybe_ms,
+            outputs=_outputs_text,
+            outputs_rule=_describe_rule(check),
+            outputs_heading="SNR against the eager model" if _has_snr(check) else "Outputs differ by",
+        )
     )
     return tidy(text)
 
@@ -29,6 +39,31 @@ def _slowdown_text(variant: VariantCheck) -> str:
         return "unknown"
     low, high = format_percent(variant.slowdown.low), format_percent(variant.slowdown.high)
     return f"{format_percent(variant.slowdown.value)} ({low} to {high})"
+
+
+def _describe_rule(check: RegressionCheck) -> str:
+    """What is expected of the outputs, as a phrase."""
+    if check.output_tolerance is None:
+        return "outputs are not compared"
+    least = [variant.least_snr_db for variant in check.variants if variant.least_snr_db is not None]
+    if least:
+        return f"outputs are expected to have an SNR of at least {_decibels(max(least))} against the eager model"
+    return f"outputs may differ by {check.output_tolerance:.2g} of the largest value"
+
+
+def _has_snr(check: RegressionCheck) -> bool:
+    return any(variant.least_snr_db is not None for variant in check.variants)
+
+
+def _outputs_text(variant: VariantCheck) -> str:
+    if variant.least_snr_db is not None:
+        before, after = (_decibels(value) for value in variant.snr_db)
+        return f"{before} to {after}"
+    return "not compared" if variant.output_difference is None else f"{variant.output_difference:.2g}"
+
+
+def _decibels(value: float | None) -> str:
+    return "unknown" if value is None else "exact" if value == inf else f"{value:.1f} dB"
 
 
 def _maybe_ms(value_ms: float | None) -> str:

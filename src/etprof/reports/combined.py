@@ -10,9 +10,11 @@ from markupsafe import Markup
 
 from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.units import format_count
-from etprof.reports import html, sentences
+from etprof.reports import choice_tables, html, program_tables, sentences
 from etprof.reports import json as report_json
 from etprof.reports.charts import draw_categories
+from etprof.reports.device_gains import DeviceGain, gain_sentences, list_gains
+from etprof.reports.first_screen import build_first_screen
 from etprof.reports.markdown import build_environment, tidy
 
 _READABLE_VARIANTS = 12
@@ -39,6 +41,20 @@ class CombinedReport:
     def entries(self) -> tuple[Entry, ...]:
         return tuple(entry for label, report in self.reports for entry in _entries(label, report))
 
+    def number(self, entry: Entry) -> int:
+        """Of its run, from 1."""
+        return 1 + next(i for i, (_, report) in enumerate(self.reports) if report is entry.report)
+
+    @property
+    def gains(self) -> tuple[DeviceGain, ...]:
+        """What extensions change on each device; none where all runs are of one device."""
+        gains = list_gains(report for _, report in self.reports)
+        return gains if len({gain.device for gain in gains}) > 1 else ()
+
+    @property
+    def gain_sentences(self) -> list[str]:
+        return gain_sentences(self.gains)
+
     @property
     def traced_variants(self) -> tuple[VariantReport, ...]:
         """The variants of all entries that have a trace, named after their run, as many as a chart can hold."""
@@ -57,7 +73,15 @@ def render_html(page: CombinedReport) -> str:
     caption = f"Time per category of {format_count(len(variants), 'variant')}."
     figure = html.draw_figure(lambda width: draw_categories(variants, width), caption) if variants else Markup("")
     return environment.from_string(_read("combined.html.j2")).render(
-        page=page, say=sentences, css=Markup(html.read_template("report.css")), figure=figure
+        page=page,
+        say=sentences,
+        choices=choice_tables,
+        programs=program_tables,
+        first_screen=build_first_screen,
+        heading="h3",
+        alone=False,
+        css=Markup(html.read_template("report.css")),
+        figure=figure,
     )
 
 

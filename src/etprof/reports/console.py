@@ -1,12 +1,22 @@
 """The report on a terminal: the verdict, where the time goes, and what to doubt."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from etprof.core.exploration import Choice
 from etprof.core.findings import group_findings
 from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.scaling import Scaling
 from etprof.core.units import format_ms, format_percent, format_ratio
-from etprof.reports import kernel_explanation, roofline_tables, sentences, thread_tables
+from etprof.reports import (
+    choice_tables,
+    kernel_explanation,
+    program_tables,
+    roofline_tables,
+    sentences,
+    thread_tables,
+)
+from etprof.reports.forecast_tables import render_text as render_forecast
 from etprof.reports.rollup_tables import RollupTable, as_text_table, build_change_table, build_table
 from etprof.reports.text_table import Column, TextTable, render_table, wrap
 
@@ -24,25 +34,42 @@ def render(report: Report, width: int | None = _WIDTH) -> str:
 
 
 def _parts(report: Report, width: int | None) -> Iterator[str]:
-    """Tables, and paragraphs of sentences; each ends with a line break."""
+    """Tables, and paragraphs of sentences; each ends with a line break. The order is that of the page."""
     if not report.times_are_real:
         yield _paragraph([sentences.EMULATED], width)
-    yield _latencies(report, width)
-    if not report.comparisons:
-        yield from (render_table(_variant_table(each), width) for each in report.measured if each.categories)
-        yield _paragraph([sentences.NO_PAIR], width)
-    for comparison in report.comparisons:
-        yield from _comparison_parts(comparison, width)
-    if report.scaling:
+    yield from _choice_parts(report.choice, width) if report.choice else _measured_parts(report, width)
+    yield _paragraph(_next_steps(report), width)
+    if report.scaling and not report.choice:
         yield from _scaling_parts(report.scaling, width)
-    yield from (render_table(as_text_table(table), width) for table in list_rollups(report, "kind", _KINDS))
-    yield _paragraph((roofline_tables.roofline_sentence(v, r) for v, r in roofline_tables.list_shown(report)), width)
+    kinds = () if report.choice else list_rollups(report, "kind", _KINDS)
+    yield from (render_table(as_text_table(table), width) for table in kinds)
+    rooflines = () if report.choice else roofline_tables.list_shown(report)
+    yield _paragraph((roofline_tables.roofline_sentence(label, roofline) for label, roofline in rooflines), width)
+    if report.forecast:
+        yield render_forecast(report.forecast, width)
     yield _paragraph((f"{v.label}: {v.evidence.verdict}" for v in report.variants if v.evidence), width)
     if report.explanation:
         yield _paragraph(kernel_explanation.list_checks(report.explanation), width)
-    yield _paragraph(_next_steps(report), width)
     groups = group_findings(report.findings)
     yield _paragraph((f"finding: {sentences.finding_sentence(group)}" for group in groups), width)
+
+
+def _measured_parts(report: Report, width: int | None) -> Iterator[str]:
+    """The verdicts, the latencies, whether to trust them, and where the time goes."""
+    compared = report.comparisons
+    said = ((sentences.verdict_sentence(each), sentences.noise_sentence(each)) for each in compared)
+    yield _paragraph((each for pair in said for each in pair), width) if compared else ""
+    yield _latencies(report, width)
+    if report.compares_programs:
+        yield render_table(program_tables.as_text_table(program_tables.build_table(report)), width)
+        yield _paragraph(program_tables.list_sentences(report), width)
+    if not compared:
+        yield from (render_table(_variant_table(each), width) for each in report.measured if each.categories)
+        yield _paragraph([sentences.NO_PAIR], width)
+    yield _paragraph([sentences.trust_sentence(report)], width)
+    for comparison in compared:
+        yield render_table(_category_table(comparison), width) if comparison.categories else ""
+        yield _paragraph([sentences.bottleneck_sentence(comparison)], width)
 
 
 def _latencies(report: Report, width: int | None) -> str:
@@ -62,15 +89,13 @@ def _latencies(report: Report, width: int | None) -> str:
     return table + _paragraph((f"{v.label}: {sentences.missing_latency(v, report)}" for v in missing), width)
 
 
-def _comparison_parts(comparison: Comparison, width: int | None) -> Iterator[str]:
-    if comparison.categories:
-        yield render_table(_category_table(comparison), width)
-    said = (
-        sentences.bottleneck_sentence(comparison),
-        sentences.verdict_sentence(comparison),
-        sentences.noise_sentence(comparison),
-    )
-    yield _paragraph(said, width)
+def _choice_parts(choice: Choice, width: int | None) -> Iterator[str]:
+    """What there is of each build besides is in the files."""
+    yield render_table(replace(choice_tables.as_text_table(choice_tables.build_table(choice)), more=_MORE), width)
+    yield _paragraph(choice_tables.list_reasons(choice), width)
+    if choice.layers:
+        yield render_table(choice_tables.as_text_table(choice_tables.build_layer_table(choice)), width)
+    yield _paragraph(choice_tables.list_answers(choice), width)
 
 
 def _scaling_parts(scaling: Scaling, width: int | None) -> Iterator[str]:

@@ -38,6 +38,9 @@ COLUMNS = (
     "speedup_low",
     "speedup_high",
     "efficiency",
+    "model",
+    "precision",
+    "snr_db",
 )
 
 

@@ -10,6 +10,7 @@ from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.rows import OperatorRow
 from etprof.core.units import format_bytes, format_ms, format_percent, format_ratio
 from etprof.reports import sentences
+from etprof.reports.program_tables import accuracy_sentence, correction_sentence
 from etprof.reports.roofline_tables import list_sentences
 from etprof.reports.thread_tables import list_all
 
@@ -72,6 +73,8 @@ def _explain_verdict(report: Report) -> Iterator[str]:
         yield from filter(None, (sentences.noise_sentence(comparison), sentences.bottleneck_sentence(comparison)))
         if comparison.output_difference is not None:
             yield f"The outputs of the two variants differ by {comparison.output_difference:.2g} of the largest value."
+        yield from filter(None, (accuracy_sentence(comparison, report),))
+    yield from filter(None, (correction_sentence(report),))
     for variant in report.variants:
         if variant.evidence:
             yield f"{variant.label}: {variant.evidence.verdict}"

@@ -5,18 +5,12 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from etprof.core.report import KernelEvidence
+from etprof.reports.palette import PLAIN, instruction_colour
 
 _WIDTH, _ROW = 1000.0, 24
 _LETTER = 6.4
 _SMALLEST = 0.5
 _INK = "#1f2328"
-_PLAIN = "#d0d7de"
-_COLOURS = {
-    "SME": "#f7b267", "AMX": "#f7b267", "SVE": "#f4d58d", "AVX-512": "#f4d58d", "NEON": "#9ad1d4", "AVX2": "#84c5a5",
-    "AVX": "#9ad1d4",
-    "I8MM": "#84c5a5", "DotProd": "#a7d7a9", "BF16": "#c5e0a0", "FP16": "#d9e8b0",
-    "SSE": "#b8c0ff", "scalar": "#e2e2e2", "unknown": "#ffffff",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,17 +43,17 @@ def build_boxes(evidence: KernelEvidence) -> Iterator[Box]:
     total = sum(row.samples for row in rows)
     if not total:
         return
-    yield Box(0, 0.0, 1.0, f"{total} samples in operators", "all samples that fell into an operator", _PLAIN)
+    yield Box(0, 0.0, 1.0, f"{total} samples in operators", "all samples that fell into an operator", PLAIN)
     x = 0.0
     for row in rows:
         hint = f"{row.name} [{row.identity}]: {row.samples} samples, {row.samples / total:.1%}"
-        yield Box(1, x, row.samples / total, row.name, hint, _PLAIN)
+        yield Box(1, x, row.samples / total, row.name, hint, PLAIN)
         at = x
         for kernel in row.kernels:
             width = kernel.samples / total
             hint = f"{kernel.name} ({kernel.instruction_class}): {kernel.samples} samples in {row.name}"
             label = f"{kernel.instruction_class}: {kernel.name}"
-            yield Box(2, at, width, label, hint, _COLOURS.get(kernel.instruction_class, _PLAIN))
+            yield Box(2, at, width, label, hint, instruction_colour(kernel.instruction_class))
             at += width
         x += row.samples / total
 

@@ -8,14 +8,26 @@ from collections.abc import Callable
 from functools import partial
 from importlib import resources
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from etprof.core.findings import group_findings
 from etprof.core.report import Report
 from etprof.core.units import format_bytes, format_count, format_ms, format_percent, format_ratio
-from etprof.reports import charts, json, kernel_explanation, roofline_tables, sentences, thread_tables
+from etprof.reports import (
+    charts,
+    choice_tables,
+    forecast_tables,
+    json,
+    kernel_explanation,
+    program_tables,
+    roofline_tables,
+    sentences,
+    thread_tables,
+)
+from etprof.reports.first_screen import build_first_screen
 from etprof.reports.flame import render_flame
+from etprof.reports.module_tree import build_module_trees
 from etprof.reports.operator_tables import build_operator_tables
 from etprof.reports.palette import category_colour
 from etprof.reports.plots import Drawing
@@ -34,10 +46,16 @@ def render(report: Report) -> str:
             say=sentences,
             explain=kernel_explanation,
             threads=thread_tables,
+            programs=program_tables,
+            choices=choice_tables,
             roofline=roofline_tables,
-            colour=_colour,
+            forecasts=forecast_tables,
+            heading="h2",
+            alone=True,
             chart=partial(_draw, charts.list_charts(report)),
             flame=lambda evidence: Markup(render_flame(evidence)),
+            screen=build_first_screen(report),
+            trees=build_module_trees(report),
             tables=build_operator_tables(report),
             rollups=build_rollup_tables(report, _TOP_GROUPS),
             css=Markup(read_template("report.css")),
@@ -49,7 +67,14 @@ def render(report: Report) -> str:
 
 
 def build_environment() -> Environment:
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=True)
+    environment = Environment(
+        loader=FunctionLoader(read_template),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
+    )
+    environment.globals["colour"] = _colour
     environment.filters.update(
         ms=format_ms,
         percent=format_percent,
@@ -89,12 +114,14 @@ def _colour(category: str) -> str:
 def _draw(known: tuple[charts.ChartFile, ...], name: str) -> Markup:
     """The figure of a chart by its name; empty if the report has none of that name."""
     chart = next((chart for chart in known if chart.name == name), None)
-    return draw_figure(chart.draw, chart.caption) if chart else Markup("")
+    return (
+        draw_figure(chart.draw, chart.caption, charts.FULL if chart.is_full else charts.WIDE) if chart else Markup("")
+    )
 
 
-def draw_figure(draw: Callable[[int], Drawing], caption: str) -> Markup:
+def draw_figure(draw: Callable[[int], Drawing], caption: str, width: int = charts.FULL) -> Markup:
     """A chart at the width of a desk and of a phone; the style sheet shows one of them."""
-    wide, narrow = (draw(width).render(paper=False) for width in (charts.WIDE, charts.NARROW))
+    wide, narrow = (draw(each).render(paper=False) for each in (width, charts.NARROW))
     return Markup(
         '<figure><div class="wide" aria-hidden="true">{}</div><div class="narrow" aria-hidden="true">{}</div>'
         "<figcaption>{}</figcaption></figure>"

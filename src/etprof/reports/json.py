@@ -12,8 +12,13 @@ from etprof.core.report import Report
 # 2: arms are called variants; a comparison and a next step name variants; cancelling transposes are given in full.
 # 3: what a next step saves is an estimate where `is_bound` is false; the verdict is `no difference`, within a bound.
 SCHEMA_VERSION = 3
-# Left to the trace format: they are no results.
-_PICTURES = {"tracks", "run_line"}
+# Left to the formats for viewers of traces and of graphs: they are no results.
+_PICTURES = {"tracks", "run_line", "views"}
+# The types of both.
+_UNUSED = (
+    "Track", "Slice", "RunLine", "Counter", "GraphView", "ViewNode", "Overlay", "Quantity", "TensorSpec",
+    "ExplainedNode", "ModelStep",
+)  # fmt: skip
 # Left to `etprof explain`: a row for each node, and the advice of a model that was not run.
 _EXPLAINED = {"nodes", "steps"}
 # Lists of numbers, which an indented file would give a line each. No text can look so: its line breaks are escaped.
@@ -37,7 +42,7 @@ def json_schema() -> dict[str, Any]:
     for unused in _EXPLAINED:
         del explanation["properties"][unused]
     explanation["required"] = [name for name in explanation["required"] if name not in _EXPLAINED]
-    for unused in ("Track", "Slice", "RunLine", "Counter", "ExplainedNode", "ModelStep"):
+    for unused in _UNUSED:
         del schema["$defs"][unused]
     schema["properties"] = {"schema_version": {"const": SCHEMA_VERSION}, **schema["properties"]}
     schema["required"] = ["schema_version", *(name for name in schema["required"] if name not in _PICTURES)]

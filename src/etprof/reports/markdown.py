@@ -10,7 +10,17 @@ from etprof.core.findings import group_findings
 from etprof.core.layout import CHART_FOLDER
 from etprof.core.report import Report
 from etprof.core.units import format_bytes, format_count, format_ms, format_percent, format_ratio
-from etprof.reports import charts, kernel_explanation, roofline_tables, sentences, thread_tables
+from etprof.reports import (
+    charts,
+    choice_tables,
+    forecast_tables,
+    kernel_explanation,
+    program_tables,
+    roofline_tables,
+    sentences,
+    thread_tables,
+)
+from etprof.reports.first_screen import build_first_screen
 from etprof.reports.operator_tables import build_operator_tables
 from etprof.reports.rollup_tables import build_rollup_tables
 
@@ -27,7 +37,11 @@ def render(report: Report, *, with_charts: bool = True) -> str:
             say=sentences,
             explain=kernel_explanation,
             threads=thread_tables,
+            programs=program_tables,
+            choices=choice_tables,
             roofline=roofline_tables,
+            forecasts=forecast_tables,
+            screen=build_first_screen(report),
             top=_TOP_OPERATORS,
             tables=build_operator_tables(report, most_each=_TOP_OPERATORS),
             rollups=build_rollup_tables(report, _TOP_OPERATORS),

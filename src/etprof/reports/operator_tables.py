@@ -1,18 +1,19 @@
 """The operators of a report as tables: one per comparison, or one per variant where nothing is compared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from etprof.core.operators import OperatorId
 from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.rows import OperatorRow
-from etprof.core.units import format_macs, format_ms, format_percent, format_rate, format_ratio
+from etprof.core.units import format_ms, format_percent, format_rate, format_ratio
 from etprof.core.work import Work, rate_gmac_per_s
+from etprof.reports.roofline_tables import format_share
 from etprof.reports.sentences import format_change_ms
 
 # Rows of all tables of a page together; with more than this it would be megabytes of text that nobody reads.
 MAX_LINES = 2000
-_WORK_COLUMNS = ("MACs", "GMAC/s")
+_WORK, _CEILING = "GMAC/s", "of ceiling"
 _PORTABLE = "portable"
 
 
@@ -84,6 +85,7 @@ def _compared_table(report: Report, comparison: Comparison, most: int) -> Operat
     ranked = sorted(comparison.operators, key=lambda c: -(c.candidate_ms or 0.0))
     places = _places(report.variants[before]) | _places(report.variants[after])
     has_work = any(change.work for change in comparison.operators)
+    ceilings = _ceilings(report.variants[after])
     lines = []
     for change in ranked[:most]:
         found = [
@@ -109,12 +111,13 @@ def _compared_table(report: Report, comparison: Comparison, most: int) -> Operat
                     Cell(format_percent(share), share),
                     Cell(format_change_ms(-change.gain_ms), -change.gain_ms),
                     Cell(format_ratio(change.speedup), change.speedup) if change.speedup else Cell("n/a", 0.0),
-                    *(_work_cells(change.work, change.candidate_ms) if has_work else ()),
+                    *((_rate(change.work, change.candidate_ms),) if has_work else ()),
+                    *((_ceiling(ceilings, change.candidate_identity),) if ceilings else ()),
                 ),
                 rows=tuple((number, row.identity) for number, row in own),
             )
         )
-    columns = (*comparison.names, "share", "change", "speed-up", *(_WORK_COLUMNS if has_work else ()))
+    columns = (*comparison.names, "share", "change", "speed-up", *_more_columns(has_work, ceilings))
     heading = comparison.title
     return OperatorTable(heading, columns, tuple(lines), len(comparison.operators) - len(lines))
 
@@ -123,6 +126,7 @@ def _single_table(report: Report, variant: VariantReport, most: int) -> Operator
     number = report.variants.index(variant)
     places = _places(variant)
     has_work = any(row.work for row in variant.operators)
+    ceilings = _ceilings(variant)
     lines = tuple(
         Line(
             identity=row.identity,
@@ -138,13 +142,14 @@ def _single_table(report: Report, variant: VariantReport, most: int) -> Operator
                 _time(row.mean_ms),
                 _time(row.median_ms),
                 Cell(format_percent(row.share), row.share),
-                *(_work_cells(row.work, row.mean_ms) if has_work else ()),
+                *((_rate(row.work, row.mean_ms),) if has_work else ()),
+                *((_ceiling(ceilings, row.identity),) if ceilings else ()),
             ),
             rows=((number, row.identity),),
         )
         for row in variant.operators[:most]
     )
-    columns = ("mean", "median", "share", *(_WORK_COLUMNS if has_work else ()))
+    columns = ("mean", "median", "share", *_more_columns(has_work, ceilings))
     return OperatorTable(variant.label, columns, lines, len(variant.operators) - len(lines))
 
 
@@ -153,10 +158,23 @@ def _places(variant: VariantReport) -> dict[OperatorId, str]:
     return {change.identity: change.module_path for change in variant.layout_changes}
 
 
-def _work_cells(work: Work | None, time_ms: float | None) -> tuple[Cell, Cell]:
-    macs = work.macs if work else 0
-    rate = rate_gmac_per_s(macs, time_ms)
-    return Cell(format_macs(macs), macs or 0), Cell(format_rate(rate), rate or 0.0)
+def _more_columns(has_work: bool, ceilings: Mapping[str, float]) -> tuple[str, ...]:
+    return (*((_WORK,) if has_work else ()), *((_CEILING,) if ceilings else ()))
+
+
+def _rate(work: Work | None, time_ms: float | None) -> Cell:
+    rate = rate_gmac_per_s(work.macs if work else 0, time_ms)
+    return Cell(format_rate(rate), rate or 0.0)
+
+
+def _ceilings(variant: VariantReport) -> dict[str, float]:
+    """The part of its ceiling that each operator reaches, where the ceilings are known."""
+    return {str(row.identity): row.share_of_ceiling for row in variant.roofline.rows} if variant.roofline else {}
+
+
+def _ceiling(ceilings: Mapping[str, float], identity: OperatorId | None) -> Cell:
+    share = ceilings.get(str(identity))
+    return Cell("", -1.0) if share is None else Cell(format_share(share), share)
 
 
 def _by_identity(variant: VariantReport) -> dict[OperatorId, OperatorRow]:

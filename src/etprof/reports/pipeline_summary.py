@@ -7,6 +7,7 @@ from etprof.core.findings import group_findings
 from etprof.core.report import Report
 from etprof.core.units import format_ms, format_percent
 from etprof.reports.markdown import escape_text
+from etprof.reports.program_tables import list_sentences
 from etprof.reports.sentences import finding_sentence, finding_title, verdict_sentence
 
 # 1: the first. 2: arms are called variants, and a comparison names a variant on each side.
@@ -48,6 +49,7 @@ def render_json(report: Report, stop_reason: str) -> str:
 def render_markdown(report: Report, stop_reason: str) -> str:
     lines = [f"# Pipeline summary: {escape_text(report.model)}", ""]
     lines += [f"- {escape_text(verdict_sentence(comparison))}" for comparison in report.comparisons]
+    lines += [f"- {escape_text(sentence)}" for sentence in list_sentences(report)]
     lines += [f"- Stopped: {escape_text(stop_reason)}.", "", "| Variant | Median | MAD | CV | Blocks | Iterations |"]
     lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
     for variant in report.measured:

@@ -23,6 +23,7 @@ _LEGEND_ENTRY = 150
 _LINES_HEIGHT = 220
 AXIS_WIDTH = 46
 _CAP = 4
+_DISCS_HEIGHT, _LARGEST_DISC = 260, 16.0
 
 
 class Title(NamedTuple):
@@ -70,6 +71,16 @@ class Mark(NamedTuple):
     value: float
     low: float
     high: float
+
+
+class Disc(NamedTuple):
+    """A point with an area: `weight` is a share of the largest. Without a number it stands back behind the others."""
+
+    x: float
+    y: float
+    weight: float
+    number: int | None
+    name: str
 
 
 class Line(NamedTuple):
@@ -233,6 +244,46 @@ def draw_series(
         f'<text x="{width / 2:g}" y="{bottom + 20:g}" text-anchor="middle">{safe(across)}</text>',
     ]
     return Drawing(width, bottom + 30, "".join(parts), points=tuple(Point(value, n) for n, value in enumerate(values)))
+
+
+def draw_discs(discs: Sequence[Disc], *, width: int, title: Title, across: str, up: str) -> Drawing:
+    """Discs over two quantities, each from zero on; those with a number are named below the drawing."""
+    head, top = draw_title(title, width)
+    top += _LARGEST_DISC
+    bottom = top + _DISCS_HEIGHT
+    places = _round_outwards(_Scale(0.0, max(disc.x for disc in discs), width - AXIS_WIDTH - 3 * MARGIN))
+    heights = _round_outwards(_Scale(min(0.0, *(d.y for d in discs)), max(d.y for d in discs), _DISCS_HEIGHT))
+
+    def y(value: float) -> float:
+        return bottom - (value - heights.low) / (heights.high - heights.low) * _DISCS_HEIGHT
+
+    parts = [head, _draw_heights(heights, y, width)]
+    parts += [
+        f'<text x="{AXIS_WIDTH + places(tick):.1f}" y="{bottom + 16:g}" font-size="10" text-anchor="middle">'
+        f"{places.label(tick)}</text>"
+        for tick in places.ticks
+    ]
+    parts.append(f'<text x="{width / 2:g}" y="{bottom + 32:g}" text-anchor="middle">{safe(across)}</text>')
+    parts.append(f'<text x="{MARGIN}" y="{top - 8:g}" font-size="10">{safe(up)}</text>')
+    room = int((width - 2 * MARGIN) / PIXELS_PER_LETTER)
+    for disc in sorted(discs, key=lambda disc: -disc.weight):
+        parts.append(_draw_disc(disc, AXIS_WIDTH + places(disc.x), y(disc.y)))
+    named = [disc for disc in discs if disc.number is not None]
+    for place, disc in enumerate(named):
+        parts.append(_text(shorten(f"{disc.number}  {disc.name}", room), bottom + 52 + 17 * place))
+    return Drawing(width, bottom + 44 + 17 * len(named), "".join(parts), points=tuple(Point(d.x, d.y) for d in discs))
+
+
+def _draw_disc(disc: Disc, x: float, y: float) -> str:
+    radius = max(4.0, _LARGEST_DISC * math.sqrt(disc.weight))
+    look = f'fill="{MARK}" fill-opacity="0.75"' if disc.number is not None else 'fill="none" opacity="0.55"'
+    circle = (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" {look} stroke="currentColor">'
+        f"<title>{safe(disc.name)}</title></circle>"
+    )
+    if disc.number is None:
+        return circle
+    return f'{circle}<text x="{x + radius + 3:.1f}" y="{y + 4:.1f}" font-weight="bold">{disc.number}</text>'
 
 
 def _interval_path(x: float, low: float, high: float) -> str:

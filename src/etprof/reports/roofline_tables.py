@@ -35,8 +35,10 @@ class RooflineTable:
 
 
 def list_shown(report: Report) -> list[tuple[str, Roofline]]:
-    """The label of each variant that has a roofline."""
-    return [(variant.label, variant.roofline) for variant in report.measured if variant.roofline]
+    """The label of each variant that has a roofline, those that are to be improved first."""
+    wanted = {variant.variant for variant in report.to_improve}
+    in_order = sorted(report.measured, key=lambda variant: variant.variant not in wanted)
+    return [(variant.label, variant.roofline) for variant in in_order if variant.roofline]
 
 
 def missing_sentence(report: Report) -> str:

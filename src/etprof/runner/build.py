@@ -31,7 +31,8 @@ from etprof.runner.toolchain import (
 SOURCES = Path(__file__).parent / "native"
 BINARY = "etprof_runner"
 _FACTS = "build.json"
-_STEP_TIMEOUT_S = 300.0
+# A small board, or an emulated one, takes minutes.
+_STEP_TIMEOUT_S = 900.0
 _LOG_LINES_SHOWN = 15
 
 Progress = Callable[[str], None]

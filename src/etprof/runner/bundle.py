@@ -1,14 +1,12 @@
 """A runner with everything it needs in one folder: it runs from any directory of a Linux that has nothing installed."""
 
-import gzip
 import json
 import shutil
 import subprocess
-import tarfile
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from etprof.core.digest import RunnerFiles, files_sha256
 from etprof.core.errors import RunnerError, UsageError
@@ -18,9 +16,10 @@ from etprof.runner.sdk import Sdk
 from etprof.runner.toolchain import Compiler
 
 FOLDER_NAME = "etprof-runner"
+FACTS = "bundle.json"
 _LAUNCHER = "run"
 _DIGEST = "sha256"
-_LOADERS = {"arm64": "ld-linux-aarch64.so.1", "x86_64": "ld-linux-x86-64.so.2"}
+LOADERS = {"arm64": "ld-linux-aarch64.so.1", "x86_64": "ld-linux-x86-64.so.2"}
 _C_LIBRARIES = ("libstdc++.so.6", "libgcc_s.so.1", "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2")
 _LAUNCHER_TEXT = """#!/bin/sh
 # Starts the runner with the libraries of this folder, wherever the folder is.
@@ -63,25 +62,30 @@ def ensure_bundle(
     # The path of this machine's SDK must not be in a program that is copied elsewhere.
     relocatable = Target(target.system, target.architecture, (*target.cmake_options, "-DETPROF_RELOCATABLE=ON"))
     runner = build_runner(sdk, compiler, relocatable, force=force, progress=progress)
-    loader = _LOADERS[target.architecture]
-    libraries = _find_libraries(sdk, compiler, loader)
+    loader = LOADERS[target.architecture]
+    libraries = {path.name: path for path in sdk.libraries} | find_c_libraries(compiler, target.architecture)
     # The compiler's C library may be another one tomorrow.
     kept = runner.path.parent / f"bundle-{files_sha256(libraries.values())[:16]}"
     bundle = Bundle(kept / FOLDER_NAME, runner, loader)
-    if not _is_as_it_was_put(kept):
+    if not is_as_it_was_put(kept):
         progress(f"collecting the libraries of {target.name}")
-        with tempfile.TemporaryDirectory(dir=runner.path.parent, prefix="bundling-") as scratch:
-            ready = Path(scratch) / "ready"
-            _fill(ready / FOLDER_NAME, bundle, libraries)
-            (ready / _DIGEST).write_text(tree_sha256(ready / FOLDER_NAME), encoding="utf-8")
-            close_to_others(ready)
-            if kept.exists():
-                kept.rename(Path(scratch) / "replaced")
-            rename_unless_there(ready, kept)
+        keep(kept, lambda folder: _fill(folder, bundle, libraries))
     return bundle
 
 
-def _is_as_it_was_put(kept: Path) -> bool:
+def keep(kept: Path, fill: Callable[[Path], None]) -> None:
+    """Puts a bundle into the cache, complete and with its digest, in place of what is there."""
+    with tempfile.TemporaryDirectory(dir=kept.parent, prefix="bundling-") as scratch:
+        ready = Path(scratch) / "ready"
+        fill(ready / FOLDER_NAME)
+        (ready / _DIGEST).write_text(tree_sha256(ready / FOLDER_NAME), encoding="utf-8")
+        close_to_others(ready)
+        if kept.exists():
+            kept.rename(Path(scratch) / "replaced")
+        rename_unless_there(ready, kept)
+
+
+def is_as_it_was_put(kept: Path) -> bool:
     """Whether a bundle is there, and each of its files is the one that was put there."""
     if not (kept / _DIGEST).is_file():
         return False
@@ -89,33 +93,9 @@ def _is_as_it_was_put(kept: Path) -> bool:
     return (kept / _DIGEST).read_bytes() == tree_sha256(kept / FOLDER_NAME).encode()
 
 
-def _find_libraries(sdk: Sdk, compiler: Compiler, loader: str) -> dict[str, Path]:
-    """The libraries of a bundle by the names they have in it, where they are on this machine."""
-    names = (*_C_LIBRARIES, loader)
-    return {path.name: path for path in sdk.libraries} | {n: _find_system_library(compiler, n) for n in names}
-
-
-def pack(bundle: Bundle, archive: Path) -> None:
-    """Writes the bundle as a .tar.gz; the same bundle always gives the same bytes."""
-    temporary = archive.with_name(archive.name + ".part")
-    try:
-        archive.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            _write_archive(bundle.folder, file)
-        temporary.replace(archive)
-    except OSError as error:
-        if temporary.is_file():
-            temporary.unlink()
-        raise RunnerError(f"The bundle cannot be written to {archive}: {error.strerror}.") from error
-
-
-def _write_archive(folder: Path, file: BinaryIO) -> None:
-    with (
-        gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as compressed,
-        tarfile.open(fileobj=compressed, mode="w") as tar,
-    ):
-        for path in sorted(folder.rglob("*")):
-            tar.add(path, f"{FOLDER_NAME}/{path.relative_to(folder)}", recursive=False, filter=_anonymous)
+def find_c_libraries(compiler: Compiler, architecture: str) -> dict[str, Path]:
+    """The C and C++ libraries of a bundle by the names they have in it, where they are on this machine."""
+    return {name: _find_system_library(compiler, name) for name in (*_C_LIBRARIES, LOADERS[architecture])}
 
 
 def _fill(folder: Path, bundle: Bundle, libraries: dict[str, Path]) -> None:
@@ -136,7 +116,7 @@ def _fill(folder: Path, bundle: Bundle, libraries: dict[str, Path]) -> None:
         "compiler": bundle.runner.compiler,
         "command": bundle.command("{folder}"),
     }
-    (folder / "bundle.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    (folder / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
 def _find_system_library(compiler: Compiler, name: str) -> Path:
@@ -149,10 +129,3 @@ def _find_system_library(compiler: Compiler, name: str) -> Path:
     if done.returncode != 0 or not path.is_absolute():
         raise RunnerError(f"{compiler.path} has no {name} to put into a bundle.")
     return path.resolve()
-
-
-def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    entry.uid = entry.gid = 0
-    entry.uname = entry.gname = ""
-    entry.mtime = 0
-    return entry

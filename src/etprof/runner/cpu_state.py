@@ -5,6 +5,7 @@ import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from etprof.core.macos import read_thermal_pressure
 from etprof.core.run import CpuState
 from etprof.core.thermal_zones import find_temperature, is_cpu_zone
 
@@ -20,6 +21,7 @@ def read_cpu_state(cores: Collection[int], root: Path = Path("/")) -> CpuState:
         frequencies_khz={core: int(said) for core, said in frequencies.items() if said.isdigit()},
         load_average=os.getloadavg()[0],
         temperature_c=find_temperature(_read_cpu_zones(root)),
+        throttling=read_thermal_pressure(),
     )
 
 

@@ -23,6 +23,8 @@ from etprof.runner.toolchain import Compiler, describe_compiler, read_toolchain_
 
 _LINUX_ARM64 = Target("linux", "arm64", ("-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64"))
 _ANDROID_ARM64 = Target("android", "arm64", ("-DANDROID_ABI=arm64-v8a", "-DANDROID_PLATFORM=android-28"))
+# Where ExecuTorch's own script for Android installs to, in a checkout below the current folder.
+_ANDROID_PREFIX = Path("executorch/cmake-out-android-arm64-v8a")
 _NDK_TOOLCHAIN = Path("build/cmake/android.toolchain.cmake")
 CROSS_COMPILER = "aarch64-linux-gnu-g++"
 _WHEEL_PLATFORM = "manylinux_2_28_aarch64"
@@ -50,6 +52,8 @@ def resolve_parts(
     compiler = _resolve_compiler(target, toolchain_file)
     if prefix:
         return read_sdk(prefix), compiler, target
+    if target == _ANDROID_ARM64:
+        return _find_android_sdk(), compiler, target
     installed = installed_sdk()
     return (installed if target == host_target() else _fetch_sdk(target, installed.version, progress)), compiler, target
 
@@ -72,20 +76,26 @@ def _resolve_compiler(target: Target, toolchain_file: Path | None) -> Compiler:
         if not found:
             raise DependencyError(
                 f"There is no {CROSS_COMPILER}.",
-                hint="Debian and Ubuntu: apt-get install g++-aarch64-linux-gnu. Elsewhere: "
-                "etprof runner build --toolchain-file FILE",
+                hint="Debian and Ubuntu: apt-get install g++-aarch64-linux-gnu. Elsewhere use a bundle of a release "
+                "or of another machine: etprof run --runner-bundle FILE",
             )
         return describe_compiler(found)
     return require_compiler()
 
 
+def _find_android_sdk() -> Sdk:
+    """There is no wheel for Android: the libraries are those of a build of one's own."""
+    if not (_ANDROID_PREFIX / "include" / "executorch").is_dir():
+        raise UsageError(
+            f"ExecuTorch's libraries for Android were not found: there is no wheel, and no build in {_ANDROID_PREFIX}.",
+            hint="None is needed: `etprof run --device android` brings a runner with its own C library. For a build of "
+            "your own: etprof runner build --executorch-prefix DIR",
+        )
+    return read_sdk(_ANDROID_PREFIX)
+
+
 def _fetch_sdk(target: Target, version: str, progress: Progress) -> Sdk:
     """The SDK of the wheel of this version for the target, downloaded once and kept."""
-    if target != _LINUX_ARM64:
-        raise UsageError(
-            f"There is no ExecuTorch wheel for {target.name}.",
-            hint="Name your own build: etprof runner build --executorch-prefix DIR",
-        )
     folder = cache_dir() / "sdks" / f"{target.name}-{version}"
     make_cache_folder(folder.parent)
     if folder.exists():

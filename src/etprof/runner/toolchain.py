@@ -10,6 +10,7 @@ from pathlib import Path
 
 from etprof.core.digest import file_sha256
 from etprof.core.errors import DependencyError, UsageError
+from etprof.core.macos import is_macos
 
 _VERSION_TIMEOUT_S = 30.0
 # What native/CMakeLists.txt asks for.
@@ -45,6 +46,13 @@ def compiler_path() -> str | None:
     return next((path for path in map(shutil.which, ("c++", "g++", "clang++")) if path), None)
 
 
+def compiler_advice() -> str:
+    """How to get a C++ compiler on this system."""
+    if is_macos():
+        return "Run: xcode-select --install"
+    return "Install g++ or clang (Debian: apt-get install g++), or profile with the Python runner."
+
+
 def cmake_path() -> str | None:
     return _find_program("cmake")
 
@@ -78,7 +86,11 @@ def require_cmake() -> str:
 def describe_compiler(path: str) -> Compiler:
     done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_VERSION_TIMEOUT_S, check=False)
     if done.returncode != 0:
-        raise DependencyError(f"The C++ compiler {path} does not work: {done.stderr.strip() or 'no reason given'}")
+        raise DependencyError(
+            f"The C++ compiler {path} does not work: {done.stderr.strip() or 'no reason given'}",
+            # There macOS has a compiler that only asks to be installed.
+            hint=compiler_advice() if is_macos() else "",
+        )
     return Compiler(path, done.stdout.splitlines()[0].strip() if done.stdout else "unknown")
 
 
@@ -88,8 +100,7 @@ def require_compiler(path: str | None = None) -> Compiler:
         named = os.environ.get("CXX")
         raise DependencyError(
             f"The C++ compiler {named!r} that CXX names was not found." if named else "There is no C++ compiler.",
-            hint="Install g++ or clang (Debian: apt-get install g++; macOS: xcode-select --install), "
-            "or profile with the Python runner.",
+            hint=compiler_advice(),
         )
     return describe_compiler(found)
 

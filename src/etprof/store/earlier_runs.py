@@ -17,6 +17,7 @@ from etprof.core.layout import (
     EARLIER_RUNS,
     MANIFEST,
     METRICS,
+    MODEL_EXPLORER_FOLDER,
     PEAKS,
     list_stamps,
     pipeline_summary_name,
@@ -88,7 +89,7 @@ def _move_files(stored: StoredSession, target: Path) -> None:
     names = [experiment.name for experiment in session.plan.experiments]
     if not stored.stamp:
         summaries = (pipeline_summary_name(session.plan.model.stem, suffix) for suffix in ("json", "md"))
-        names += [*session.reports, CHART_FOLDER, *summaries, PEAKS]
+        names += [*session.reports, CHART_FOLDER, MODEL_EXPLORER_FOLDER, *summaries, PEAKS]
     for name in names:
         _move(folder / name, target / name, folder)
     sync_folder(target)

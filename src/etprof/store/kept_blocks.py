@@ -16,7 +16,7 @@ def keep_block(result: BlockResult, session: Session) -> tuple[BlockResult, Sess
     """Saves a block. One that fills the disk has failed: its own files are removed so that the record fits."""
     folder = session.plan.output_root
     saved = replace(session, results=(*session.results, result))
-    files = block_files(result.variant, result.index)
+    files = block_files(result.variant, result.index, session.program(result.variant).program.runtime)
     outputs = (Path(output.file) for output in result.outputs if output.file)
     try:
         # What a saved session names is there, whatever happens next.

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from etprof.core.plan import TRACE, Experiment, Plan, Schedule
-from etprof.core.run import BlockResult, DeviceInfo, Session
+from etprof.core.plan import TRACE, Experiment, Plan, Program, Schedule
+from etprof.core.run import BlockResult, DeviceInfo, ProgramRecord, Session
 
 _TRACE_NAME = re.compile(r"^(?P<stem>.*?)(?:_t(?P<threads>\d+))?$")
 
@@ -35,18 +35,17 @@ def load_older_session(folder: Path, manifest: dict[str, Any]) -> Session:
     for result in results:
         threads_of.setdefault(result.experiment, set()).add(result.threads)
     experiments = tuple(Experiment(n, mode=TRACE, threads=tuple(sorted(t))) for n, t in threads_of.items())
+    model = Path(str(manifest.get("model", "unknown")))
     return Session(
         plan=Plan(
-            model=Path(str(manifest.get("model", "unknown"))),
+            model=model,
             output_root=folder,
             experiments=experiments,
             pairs=(),
             schedule=Schedule(),
         ),
         device=DeviceInfo("unknown", "unknown", "unknown", "unknown", 0, ()),
-        model_sha256="",
-        inputs_sha256=(),
-        export_meta=None,
+        programs=(ProgramRecord(Program(model), tuple(threads_of), model_sha256=""),),
         versions={},
         command="",
         started_at="",

@@ -51,11 +51,12 @@ def load_peaks(folder: Path) -> Peaks | None:
         peaks = _adapter().validate_python({key: value for key, value in content.items() if key != "schema_version"})
     except ValidationError as error:
         raise StoreError(f"{path} is damaged: {error.errors()[0]['msg']}.", hint=_HINT) from error
-    if peaks.architecture not in PEAK_LOOPS or not _is_possible(peaks):
+    if not is_possible(peaks):
         raise StoreError(f"{path} is damaged: a rate, or the architecture, cannot be.", hint=_HINT)
     return peaks
 
 
-def _is_possible(peaks: Peaks) -> bool:
+def is_possible(peaks: Peaks) -> bool:
     rates = [each.gmac_per_s for each in peaks.throughputs] + [each.gb_per_s for each in peaks.bandwidths]
-    return all(0 < rate.low <= rate.value <= rate.high < float("inf") for rate in rates)
+    known = peaks.architecture in PEAK_LOOPS
+    return known and all(0 < rate.low <= rate.value <= rate.high < float("inf") for rate in rates)

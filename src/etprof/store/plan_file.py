@@ -5,14 +5,13 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from etprof.core.errors import PlanError, nearest_names_hint
 from etprof.core.extensions import HIDDEN_TOGETHER
 from etprof.core.plan import (
     EXPERIMENT_NAME,
     MOST_BLOCKS,
-    MOST_CORES,
     MOST_COUNT,
     MOST_SEED,
     Experiment,
@@ -21,6 +20,8 @@ from etprof.core.plan import (
     Schedule,
     Warmup,
 )
+from etprof.core.runtimes import EXECUTORCH, RUNTIMES
+from etprof.store.core_lists import CORES, parse_cores
 from etprof.store.json_file import read_json, write_json
 from etprof.store.paths import require_file
 from etprof.store.plan_pairs import settle_pairs
@@ -43,29 +44,6 @@ _PLACEHOLDER = re.compile(r"<[^>]*>|\bpath/to/|\bYOUR_", re.IGNORECASE)
 _TEMPLATES_HINT = "`etprof profile MODEL --write-plan plan.json` writes a plan for this machine, to be edited."
 
 
-_CLUSTERS = ("little", "big", "prime")
-_CORES = re.compile(r"^(0[xX][0-9a-fA-F]+|[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)$")
-
-
-def _parse_cores(text: str) -> list[int]:
-    """Core numbers from a mask such as 0xf0 or a list such as 0,4-7."""
-    if not _CORES.fullmatch(text):
-        raise ValueError("cores are numbers, a range such as 4-7, a mask such as 0xf0, or little, big or prime")
-    if text[:2] in ("0x", "0X"):
-        mask = int(text, 16)
-        if mask.bit_length() > MOST_CORES:
-            raise ValueError(f"core numbers are below {MOST_CORES}")
-        return [core for core in range(mask.bit_length()) if mask >> core & 1]
-    cores: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        # A range is written out: one without end would fill the memory.
-        if int(last or first) >= MOST_CORES:
-            raise ValueError(f"core numbers are below {MOST_CORES}")
-        cores += range(int(first), int(last or first) + 1)
-    return sorted(set(cores))
-
-
 class _FilePart(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -73,6 +51,18 @@ class _FilePart(BaseModel):
 class _WarmupPart(_FilePart):
     min: int = Field(default=3, ge=0, description="untimed iterations before the timed ones, at least")
     max: int = Field(default=50, ge=0, description="and at most; warm-up ends earlier when times are steady")
+
+
+_Shapes = list[list[Annotated[int, Field(ge=1)]]]
+
+
+def _known_runtime(value: str) -> str:
+    if value and value not in RUNTIMES:
+        raise ValueError(f"runtimes are {', '.join(RUNTIMES)}")
+    return value
+
+
+_Runtime = Annotated[str, AfterValidator(_known_runtime), Field(json_schema_extra={"enum": ["", *RUNTIMES]})]
 
 
 class _ExperimentPart(_FilePart):
@@ -93,6 +83,11 @@ class _ExperimentPart(_FilePart):
     )
     extra_args: list[str] = Field(default=[], description="added to the runner's command line")
     launcher: list[str] = Field(default=[], description="put before the runner's command line")
+    model: str = Field(default="", description="path of its own .pte; default: that of the plan")
+    method: str = Field(default="", description="method of its program; default: that of the plan")
+    inputs: list[str] = Field(default=[], description="its own raw input files; default: those of the plan")
+    input_shapes: _Shapes = Field(default=[], description="shapes of its inputs; default: those of the plan")
+    runtime: _Runtime = Field(default="", description="what executes its model; default: that of the plan")
 
     @field_validator("threads", mode="before")
     @classmethod
@@ -104,8 +99,8 @@ class _ExperimentPart(_FilePart):
     @field_validator("cpu_affinity", mode="before")
     @classmethod
     def _list_cores(cls, value: Any) -> Any:
-        if isinstance(value, str) and value not in _CLUSTERS:
-            return _parse_cores(value)
+        if isinstance(value, str) and value not in ("little", "big", "prime"):
+            return parse_cores(value)
         return [value] if isinstance(value, int) else value
 
     @field_validator("threads")
@@ -167,16 +162,19 @@ class PlanFile(_FilePart):
 
     model_config = ConfigDict(title="etprof plan")
 
-    model: str = Field(description="path of the .pte, from the current directory")
+    model: str = Field(
+        default="", description="path of the .pte, from the current directory, for experiments that name no other"
+    )
     output_root: str = Field(description="folder the run is written to, from the current directory")
     experiments: list[_ExperimentPart] = Field(min_length=1)
     schedule: _SchedulePart = Field(default=_SchedulePart())
     analysis: _AnalysisPart = Field(default=_AnalysisPart())
     inputs: list[str] = Field(default=[], description="raw input files; default: those of the export")
-    input_shapes: list[list[Annotated[int, Field(ge=1)]]] = Field(
+    input_shapes: _Shapes = Field(
         default=[], description="shape of each input, such as [[1, 3, 224, 224]]; default: those of the export"
     )
     method: str = Field(default="", description="method of the program; default: forward, or the only one")
+    runtime: _Runtime = Field(default=EXECUTORCH, description="what executes the model")
 
 
 def load_plan(path: Path) -> Plan:
@@ -200,6 +198,7 @@ def save_plan(path: Path, plan: Plan) -> None:
         "inputs": [str(each) for each in plan.inputs],
         "input_shapes": [list(shape) for shape in plan.input_shapes],
         "method": plan.method,
+        "runtime": plan.runtime if plan.runtime != EXECUTORCH else "",
     }
     write_json(path, {key: value for key, value in content.items() if value})
 
@@ -214,10 +213,14 @@ def _changed_keys(part: Experiment | Schedule | Pair) -> dict[str, Any]:
             continue
         if isinstance(value, Warmup):
             value = {"min": value.minimum, "max": value.maximum}
-        keys["cpu_affinity" if each.name == "cpu_cluster" else each.name] = (
-            str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
-        )
+        keys["cpu_affinity" if each.name == "cpu_cluster" else each.name] = _as_json(value)
     return keys
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_as_json(each) for each in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def build_plan(value: Any, source: str) -> Plan:
@@ -232,19 +235,22 @@ def build_plan(value: Any, source: str) -> Plan:
             raise PlanError(f"{source}: two experiments are called {name!r}.", hint="Give each a name of its own.")
     _refuse_placeholders(file, source)
     _refuse_unknown_features(file, source)
+    if not all(part.model or file.model for part in file.experiments):
+        raise PlanError(f"{source}: the key 'model' is missing.", hint=_TEMPLATES_HINT)
     experiments = tuple(_experiment(part) for part in file.experiments)
     schedule = file.schedule.model_dump()
     asked = tuple(Pair(**part.model_dump()) for part in file.analysis.compare_pairs)
     return Plan(
-        model=Path(file.model),
+        model=Path(file.model or file.experiments[0].model),
         output_root=Path(file.output_root),
         experiments=experiments,
         pairs=settle_pairs(asked, experiments, source),
         schedule=Schedule(**{**schedule, "max_blocks": schedule["max_blocks"] or schedule["blocks"]}),
         inputs=tuple(Path(p) for p in file.inputs),
         method=file.method,
-        input_shapes=tuple(tuple(shape) for shape in file.input_shapes),
+        input_shapes=_shapes(file.input_shapes),
         advice_off=tuple(file.analysis.advice_off),
+        runtime=file.runtime or EXECUTORCH,
     )
 
 
@@ -255,7 +261,7 @@ def json_schema() -> dict[str, Any]:
     schema["properties"] |= {key: {"type": "string"} for key in _NOT_OURS}
     experiment = schema["$defs"]["_ExperimentPart"]["properties"]
     experiment["threads"] = {"anyOf": [{"type": "integer"}, experiment["threads"]]}
-    experiment["cpu_affinity"]["anyOf"] += [{"type": "integer"}, {"type": "string", "pattern": _CORES.pattern}]
+    experiment["cpu_affinity"]["anyOf"] += [{"type": "integer"}, {"type": "string", "pattern": CORES.pattern}]
     experiment["warmup"] = {"anyOf": [{"type": "integer", "minimum": 0}, experiment["warmup"]]}
     for other, ours in _SPELLINGS.items():
         experiment[other] = experiment[ours]
@@ -264,7 +270,8 @@ def json_schema() -> dict[str, Any]:
 
 def _refuse_placeholders(file: PlanFile, source: str) -> None:
     paths = [("model", file.model), ("output_root", file.output_root)]
-    paths += [(f"experiments[{i}].runner_path", e.runner_path or "") for i, e in enumerate(file.experiments)]
+    for i, e in enumerate(file.experiments):
+        paths += [(f"experiments[{i}].runner_path", e.runner_path or ""), (f"experiments[{i}].model", e.model)]
     for key, text in paths:
         if _PLACEHOLDER.search(text):
             raise PlanError(f"{source}: {key} is still the placeholder {text!r}.", hint="Put the real path there.")
@@ -296,7 +303,16 @@ def _experiment(part: _ExperimentPart) -> Experiment:
         cpu_cluster=part.cpu_affinity if isinstance(part.cpu_affinity, str) else "",
         extra_args=tuple(part.extra_args),
         launcher=tuple(part.launcher),
+        model=Path(part.model) if part.model else None,
+        method=part.method,
+        inputs=tuple(Path(p) for p in part.inputs),
+        input_shapes=_shapes(part.input_shapes),
+        runtime=part.runtime,
     )
+
+
+def _shapes(listed: _Shapes) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(shape) for shape in listed)
 
 
 def _one_spelling(value: Any, source: str) -> Any:

@@ -1,7 +1,8 @@
 """Who is compared with whom: the pairs a plan names, once each can be compared, or those that follow by themselves."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from etprof.core.errors import PlanError, nearest_names_hint
 from etprof.core.plan import MODES, Experiment, Pair, list_compared
@@ -15,7 +16,20 @@ def settle_pairs(asked: tuple[Pair, ...], experiments: tuple[Experiment, ...], s
         for index, pair in enumerate(asked):
             _refuse_incomparable(pair, experiments, f"{source}: analysis.compare_pairs[{index}]")
         return asked
-    return tuple(pair for mode in MODES for pair in _find_pairs([e for e in experiments if e.mode == mode]))
+    return tuple(pair for mode in MODES for pair in _find_all_pairs([e for e in experiments if e.mode == mode]))
+
+
+def _find_all_pairs(experiments: Sequence[Experiment]) -> Iterator[Pair]:
+    """The pairs of each program; then every two programs under the same setting, the first named as the baseline."""
+    programs: dict[object, list[Experiment]] = {}
+    for each in experiments:
+        programs.setdefault((each.model, each.method, each.inputs, each.input_shapes, each.runtime), []).append(each)
+    for own in programs.values():
+        yield from _find_pairs(own)
+    for one, other in combinations(experiments, 2):
+        is_other_program = not any(one in own and other in own for own in programs.values())
+        if is_other_program and one.hide_isa == other.hide_isa:
+            yield from _keep_comparable(one, other)
 
 
 def _find_pairs(experiments: Sequence[Experiment]) -> tuple[Pair, ...]:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from etprof.core.errors import StoreError, UsageError
 from etprof.core.layout import EARLIER_RUNS, RUN_LOCK, list_stamps
@@ -23,7 +24,7 @@ def new_run_folder(folder: Path, experiments: Collection[str], *, force: bool) -
     prepare_run_folder(folder, force=force)
     with hold_run_folder(folder):
         finish_moves(folder)
-        _refuse_what_cannot_be_kept(folder)
+        refuse_what_cannot_be_kept(folder)
         keep_earlier(folder, experiments)
         yield
 
@@ -65,7 +66,7 @@ def remove_unfinished(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _refuse_what_cannot_be_kept(folder: Path) -> None:
+def refuse_what_cannot_be_kept(folder: Path) -> None:
     """What is not understood is not touched, and a run that was interrupted is to be finished first."""
     if not has_session(folder):
         return
@@ -107,8 +108,8 @@ def check_resumable(older: Session, asked: Session) -> None:
     """A run may only go on as what it was: same plan, same bytes, same machine in the same state."""
     checks = {
         "plan": _comparable(older) == _comparable(asked),
-        "model file": older.model_sha256 == asked.model_sha256,
-        "input files": older.inputs_sha256 == asked.inputs_sha256,
+        "model file": _list(older, "model_sha256") == _list(asked, "model_sha256"),
+        "input files": _list(older, "inputs_sha256") == _list(asked, "inputs_sha256"),
         "device": older.device == asked.device,
         "installed versions": dict(older.versions) == dict(asked.versions),
         "settings of --prepare": older.prepared == asked.prepared,
@@ -123,10 +124,26 @@ def check_resumable(older: Session, asked: Session) -> None:
         )
 
 
+def _list(session: Session, fact: str) -> list[object]:
+    return [getattr(program, fact) for program in session.programs]
+
+
 def _comparable(session: Session) -> object:
-    """The plan without what may differ between two ways to name the same files."""
-    plan = session.plan
-    return replace(plan, model=plan.model.resolve(), output_root=plan.output_root.resolve(), inputs=())
+    """The plan without what may differ between two ways to name the same programs, and the programs themselves.
+
+    How long a run may take does not change what it measures: it may go on with more time.
+    """
+    plan, nothing = session.plan, Path()
+    unnamed: dict[str, Any] = {"method": "", "inputs": (), "input_shapes": (), "runtime": ""}
+    experiments = tuple(replace(each, model=None, **unnamed) for each in plan.experiments)
+    schedule = replace(plan.schedule, time_budget_s=None)
+    root = plan.output_root.resolve()
+    plan = replace(plan, schedule=schedule, model=nothing, output_root=root, experiments=experiments, **unnamed)
+    programs = [
+        (replace(each.program, model=each.program.model.resolve(), inputs=()), each.experiments)
+        for each in session.programs
+    ]
+    return plan, programs
 
 
 def _free_name(folder: Path) -> Path:

@@ -4,7 +4,6 @@ Both are written after every block, so that an interruption loses nothing that w
 """
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from etprof.core.layout import MANIFEST, METRICS, session_names
 from etprof.core.run import Session
 from etprof.store.json_file import read_json, write_json
 from etprof.store.older_session import is_older_manifest, load_older_session
+from etprof.store.plan_paths import change_session_paths
 from etprof.store.session_rules import check_session
 from etprof.store.upgrades import SCHEMA_VERSION, upgrade
 
@@ -57,7 +57,7 @@ def save_manifest(folder: Path, session: Session) -> None:
 
 def _dump(folder: Path, session: Session) -> tuple[dict[str, Any], Any]:
     """The manifest, and the results, which are a file of their own."""
-    portable = _with_plan_paths(session, lambda path: Path(os.path.relpath(path, folder)))
+    portable = change_session_paths(session, lambda path: Path(os.path.relpath(path, folder)))
     fields: dict[str, Any] = _adapter().dump_python(portable, mode="json")
     results = fields.pop("results")
     fields.pop("is_older")
@@ -94,7 +94,7 @@ def load_session(folder: Path, stamp: str = "") -> Session:
         where = ".".join(str(part) for part in first["loc"])
         raise StoreError(f"{folder} does not hold a readable session: {where}: {first['msg']}.", hint=_HINT) from error
     check_session(session, str(folder))
-    return _with_plan_paths(session, lambda path: Path(os.path.normpath(folder / path)))
+    return change_session_paths(session, lambda path: Path(os.path.normpath(folder / path)))
 
 
 def _read_metrics(path: Path, manifest: Any) -> Any:
@@ -105,11 +105,20 @@ def _read_metrics(path: Path, manifest: Any) -> Any:
     return read_json(path, hint=_HINT)
 
 
+def find_runs_beside(folder: Path) -> str:
+    """Where the runs are that may have been meant by a folder that is not there, as a sentence."""
+    return _list_runs("Runs beside it", sorted(path.parent for path in folder.parent.glob(f"*/{MANIFEST}")))
+
+
+def _list_runs(what: str, runs: list[Path]) -> str:
+    return f"{what}: {', '.join(map(str, runs[:3]))}{', ...' if len(runs) > 3 else '.'}" if runs else ""
+
+
 def _find_runs(folder: Path) -> str:
     """Where the runs are that were meant, as a sentence: below the folder, or around it."""
     below = sorted(path.parent for depth in ("*", "*/*", "*/*/*") for path in folder.glob(f"{depth}/{MANIFEST}"))
     if below:
-        return f"Runs below it: {', '.join(map(str, below[:3]))}{', ...' if len(below) > 3 else '.'}"
+        return _list_runs("Runs below it", below)
     around = [each for each in list(folder.parents)[:2] if (each / MANIFEST).is_file()]
     return f"It lies in the run {around[0]}." if around else ""
 
@@ -122,19 +131,3 @@ def _version_of(value: Any, path: Path) -> int:
             hint="Read it with the etprof that wrote it, or run the plan again.",
         )
     return version
-
-
-def _with_plan_paths(session: Session, change: Callable[[Path], Path]) -> Session:
-    plan = session.plan
-    experiments = tuple(replace(e, runner_path=change(e.runner_path)) if e.runner_path else e for e in plan.experiments)
-    return replace(
-        session,
-        plan_path=change(session.plan_path) if session.plan_path else None,
-        plan=replace(
-            plan,
-            model=change(plan.model),
-            output_root=change(plan.output_root),
-            experiments=experiments,
-            inputs=tuple(change(p) for p in plan.inputs),
-        ),
-    )

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from itertools import chain
+from math import isfinite
 from pathlib import PurePosixPath, PureWindowsPath
 
 from etprof.core.errors import PlanError, StoreError
@@ -23,16 +24,23 @@ from etprof.core.plan import (
 )
 from etprof.core.result_limits import find_impossible
 from etprof.core.run import BlockResult, Session
+from etprof.core.runtimes import RUNTIMES
 from etprof.store.plan_pairs import settle_pairs
 
 _MOST_VARIANTS = 1_000
 _MOST_NAME, _MOST_PATH = 200, 2000
+_MOST_DB = 1_000
 _NAME = re.compile(EXPERIMENT_NAME)
 
 
 def check_session(session: Session, where: str) -> None:
     """Refuses a session that no run of etprof could have left; `where` names it in the error."""
-    for problem in chain(_plan_problems(session.plan), _session_problems(session)):
+    for problem in chain(
+        _plan_problems(session.plan),
+        _program_problems(session),
+        _session_problems(session),
+        _exploration_problems(session),
+    ):
         raise _refuse(where, problem)
     for result in session.results:
         for problem in _result_problems(result):
@@ -81,11 +89,26 @@ def _plan_problems(plan: Plan) -> Iterator[str]:
         yield "a share in its schedule is not between 0 and 1"
     if not 0 <= schedule.seed < MOST_SEED:
         yield "the seed of its schedule is out of range"
-    runners = (experiment.runner_path for experiment in plan.experiments if experiment.runner_path)
-    if not all(is_path(str(path)) for path in (plan.model, plan.output_root, *plan.inputs, *runners)):
+    own = (path for e in plan.experiments for path in (e.runner_path, e.model, *e.inputs) if path)
+    if not all(is_path(str(path)) for path in (plan.model, plan.output_root, *plan.inputs, *own)):
         yield "its plan has a path that no file can have"
-    if not plan.model.name:
+    if not all(program.model.name for program in plan.programs):
         yield "its plan names no model"
+
+
+def _program_problems(session: Session) -> Iterator[str]:
+    names = [name for each in session.programs for name in each.experiments]
+    if sorted(names) != sorted(experiment.name for experiment in session.plan.experiments):
+        yield "not each of its experiments has one program"
+    for each in session.programs:
+        program = each.program
+        if not program.model.name or not all(is_path(str(path)) for path in (program.model, *program.inputs)):
+            yield "a program has a path that no file can have"
+        if program.runtime not in RUNTIMES:
+            yield f"{_shorten(program.runtime)!r} is no runtime"
+        for output in each.reference:
+            if not is_inside(output.file):
+                yield f"the path {_shorten(output.file)!r} leads out of the folder"
 
 
 def _experiment_problems(experiment: Experiment) -> Iterator[str]:
@@ -115,6 +138,26 @@ def _session_problems(session: Session) -> Iterator[str]:
     cores = session.device.cpu_count, *(core for cluster in session.device.clusters for core in cluster.cores)
     if not all(0 <= core <= MOST_CORES for core in cores):
         yield "its device has a number of cores that no machine has"
+
+
+def _exploration_problems(session: Session) -> Iterator[str]:
+    if not {each.variant for each in session.dropped} <= set(session.plan.variants):
+        yield "a variant was dropped that is not in its plan"
+    exploration = session.exploration
+    if exploration is None:
+        return
+    known = {candidate.experiment for candidate in exploration.candidates}
+    if not {experiment.name for experiment in session.plan.experiments} <= known:
+        yield "an experiment of its plan is none of the builds"
+    snrs = (*(c.snr_db for c in exploration.candidates), *(loss.snr_db for loss in exploration.sensitivity))
+    floors = (exploration.min_snr_db, exploration.min_metric, exploration.eager_metric)
+    numbers = (*snrs, *floors, *(candidate.metric for candidate in exploration.candidates))
+    if not all(isfinite(number) for number in numbers if number is not None):
+        yield "an accuracy is no number"
+    if any(abs(snr_db) > _MOST_DB for snr_db in snrs if snr_db is not None):
+        yield "an SNR is out of range"
+    if any(candidate.file_bytes < 0 for candidate in exploration.candidates if candidate.file_bytes is not None):
+        yield "the size of a build is out of range"
 
 
 def _result_problems(result: BlockResult) -> Iterator[str]:

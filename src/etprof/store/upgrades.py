@@ -15,7 +15,10 @@ from typing import Any
 #    number of each core; blocks with the same outputs share their files; a device has `sme_units` and
 #    `performance_cores`.
 # 4: a plan has `advice_off`, a result `has_debug_log`, a session `plan_path`.
-SCHEMA_VERSION = 4
+# 5: an experiment has a program of its own (`model`, `method`, `inputs`, `input_shapes`, `runtime`), a plan `runtime`;
+#    `programs` has what was known once of a session: `model_sha256`, `inputs_sha256`, `export_meta`, `state`;
+#    a session has `exploration` and `dropped`.
+SCHEMA_VERSION = 5
 
 _REPORTS_OF_1 = ("report.md", "report.html", "analysis_summary.json", "report.csv", "trace.json")
 
@@ -56,10 +59,28 @@ def upgrade_to_4(manifest: dict[str, Any] | None, metrics: dict[str, Any] | None
             result["has_debug_log"] = False
 
 
+def upgrade_to_5(manifest: dict[str, Any] | None, metrics: dict[str, Any] | None) -> None:
+    """Every run had one program, as its plan names it."""
+    if manifest is None:
+        return
+    plan = manifest["plan"]
+    plan["runtime"] = "executorch"
+    program = {key: plan[key] for key in ("model", "method", "inputs", "input_shapes", "runtime")}
+    known = {key: manifest.pop(key) for key in ("model_sha256", "inputs_sha256", "export_meta", "state")}
+    names = [experiment["name"] for experiment in plan["experiments"]]
+    size = known["export_meta"]["pte"]["bytes"] if known["export_meta"] else None
+    record = {"program": program, "experiments": names, **known, "reference": [], "file_bytes": size}
+    manifest["programs"] = [record]
+    manifest |= {"exploration": None, "dropped": []}
+    for experiment in plan["experiments"]:
+        experiment |= {"model": None, "method": "", "inputs": [], "input_shapes": [], "runtime": ""}
+
+
 UPGRADES: dict[int, Callable[[dict[str, Any] | None, dict[str, Any] | None], None]] = {
     2: upgrade_to_2,
     3: upgrade_to_3,
     4: upgrade_to_4,
+    5: upgrade_to_5,
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from etprof.core.errors import TraceError
-from etprof.core.program import SCALAR_TYPES, Program, ProgramMethod, ProgramTensor
+from etprof.core.program import SCALAR_TYPES, ProgramFile, ProgramMethod, ProgramTensor
 from etprof.core.regular_files import open_regular
 from etprof.traces.flatbuffer import Buffer, Positions, Tables
 
@@ -60,12 +60,12 @@ def open_program(path: Path) -> Iterator[OpenProgram]:
         raise TraceError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def read_program(path: Path) -> Program:
+def read_program(path: Path) -> ProgramFile:
     """What the program says of itself."""
     with open_program(path) as program:
         methods = tuple(_read_method(program.buffer, plan) for plan in program.plans)
         program.file.seek(0)
-        return Program(methods, hashlib.file_digest(program.file, "sha256").hexdigest())
+        return ProgramFile(methods, hashlib.file_digest(program.file, "sha256").hexdigest())
 
 
 def _open(path: Path, file: BufferedReader) -> OpenProgram:

@@ -1,5 +1,6 @@
 """A runner's result file and output tensors, read into our own terms."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from etprof.core.errors import TraceError
 from etprof.core.regular_files import read_regular
-from etprof.core.run import BlockResult, CpuState, CpuTime, OutputTensor, RunnerResult, ThreadTime
+from etprof.core.run import CpuState, CpuTime, OutputTensor, RunnerResult, ThreadTime
 from etprof.traces.runner_answers import RunnerAnswer, read_answer
 
 # 1: the first.
@@ -34,6 +35,7 @@ class _CpuState(BaseModel):
     frequencies_khz: dict[int, int] = {}
     load_average: float | None = None
     temperature_c: float | None = None
+    throttling: int | None = None
 
 
 class _ThreadTime(BaseModel):
@@ -114,27 +116,32 @@ Values = NDArray[np.float64]
 
 
 def read_output_values(
-    folder: Path, result: BlockResult, known: dict[tuple[str, str], Values] | None = None
+    folder: Path, outputs: Sequence[OutputTensor], known: dict[tuple[str, str], Values] | None = None
 ) -> tuple[Values | None, ...]:
-    """The outputs of a block as numbers, flattened; None for one that is not numbers, such as a text.
+    """Outputs of a session as numbers, flattened; None for one that is not numbers, such as a text.
 
     `known` are those that were read already, by file and type; what is read now is added.
     """
     read = {} if known is None else known
-    keys = [(o.file, o.dtype) if o.file and o.dtype in _NUMBERS else None for o in result.outputs]
+    keys = [(o.file, o.dtype) if o.file and is_number(o.dtype) else None for o in outputs]
     for file, dtype in (key for key in keys if key and key not in read):
-        read[file, dtype] = _read_values(folder / file, dtype)
+        read[file, dtype] = read_values(folder / file, dtype)
     return tuple(read[key] if key else None for key in keys)
 
 
-def _read_values(path: Path, dtype: str) -> NDArray[np.float64]:
+def is_number(dtype: str) -> bool:
+    return dtype in _NUMBERS
+
+
+def read_values(path: Path, dtype: str) -> Values:
+    """A tensor's raw bytes as numbers, flattened."""
     try:
         data = read_regular(path)
     except OSError as error:
-        raise TraceError(f"The output file {path.name} cannot be read: {error.strerror}.") from error
+        raise TraceError(f"The values in {path.name} cannot be read: {error.strerror}.") from error
     if dtype == "bfloat16":
         return (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").astype(np.float64)
     try:
         return np.frombuffer(data, np.dtype(dtype).newbyteorder("<")).astype(np.float64)
     except ValueError as error:
-        raise TraceError(f"The output file {path.name} does not hold {dtype} values.") from error
+        raise TraceError(f"{path.name} does not hold {dtype} values.") from error

@@ -388,6 +388,12 @@ def test_what_runs_between_two_conversions_is_part_of_the_bound() -> None:
     assert advise_run([OTHER_WORK, *island])["quantisation-islands"].saves_ms == pytest.approx(6)
 
 
+def test_layout_changes_beside_the_conversions_are_part_of_the_bound() -> None:
+    island = [transpose(2, NHWC), convert(1, "qint8", "fp32"), softmax(4), convert(1, "fp32", "qint8")]
+    operators = [OTHER_WORK, *island, transpose(3, NHWC), OTHER_WORK, transpose(5, NHWC), OTHER_WORK]
+    assert advise_run(operators)["quantisation-islands"].saves_ms == pytest.approx(11)
+
+
 def test_the_product_of_a_silu_belongs_to_it() -> None:
     sigmoid = simple("XNNSigmoid", "Sigmoid (NC)", 1, reads=(1,), writes=2)
     gate = simple("XNNMultiply", "Multiply (ND)", 1, reads=(1, 2), writes=3)

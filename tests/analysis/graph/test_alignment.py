@@ -181,3 +181,23 @@ def test_a_node_of_unknown_type_leaves_its_partition_unmapped() -> None:
         set(),
         set(),
     ]
+
+
+def test_a_quantised_tensor_times_a_function_of_itself_is_one_table_look_up() -> None:
+    """Of x * sigmoid(x) XNNPACK makes one operator where x is quantised, and two where it is not."""
+
+    def silu(dtype: str) -> tuple[GraphNode, ...]:
+        data, weights = a_tensor(1, 1, 8, 8, 16, dtype=dtype), a_tensor(2, 16, 1, 1, 16, dtype=dtype, constant=True)
+        product = a_tensor(3, 1, 8, 8, 16, dtype=dtype)
+        gate, plain = a_tensor(4, 1, 8, 8, 16), a_tensor(5, 1, 8, 8, 16, dtype=dtype)
+        return (
+            a_node(0, "XNNConv2d", 1, inputs=(data, weights), outputs=(product,)),
+            a_node(1, "XNNSigmoid", 2, inputs=(product,), outputs=(gate,)),
+            a_node(2, "XNNConvert", 3, inputs=(gate,), outputs=(plain,)),
+            a_node(3, "XNNMultiply", 4, inputs=(product, plain), outputs=(a_tensor(6, 1, 8, 8, 16, dtype=dtype),)),
+        )
+
+    fused = ["Fully Connected", "Invalid Unary Op"]
+    assert align(fused, find_alternatives(silu("qint8"))) == ({0}, {1})
+    assert align(["Fully Connected", "Sigmoid"], find_alternatives(silu("fp32"))) == (set(), set())
+    assert align(["Fully Connected", "Sigmoid", "Multiply"], find_alternatives(silu("fp32"))) == ({0}, {1}, {3})

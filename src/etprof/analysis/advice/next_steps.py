@@ -97,6 +97,7 @@ def _build_step(rule: Rule, match: Match, variant: VariantReport, facts: Facts) 
         advice=match.advice or rule.advice,
         is_bound=match.is_bound,
         saved_from=match.saved_from,
+        operators=tuple(operator.identity for operator in match.operators),
     )
 
 

@@ -1,11 +1,11 @@
 """Which events each kind of graph node may leave in a trace, as XNNPACK's optimiser and the runtime do it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from etprof.core.categories import plain_name
-from etprof.core.graph import GraphNode
+from etprof.core.graph import GraphNode, TensorSpec
 
 PACK, CLAMP, CONVERT = "Pack LH", "Clamp", "Convert"
 # A table look-up that replaces a unary operator between two conversions.
@@ -63,6 +63,8 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "XNNSubtract": ("Subtract",),
     **{node: (event, TABLE_LOOKUP) for node, event in _UNARY.items()},
 }
+_BINARY = frozenset({"XNNAdd", "XNNDiv", "XNNMaximum", "XNNMinimum", "XNNMultiply", "XNNSubtract"})
+_ONE_TO_ONE = frozenset({"XNNClamp", "XNNConvert", "XNNGelu", *_UNARY})
 # Fused into the operator before them, or into a table look-up together with it.
 OPTIONAL = frozenset({"XNNClamp", "XNNConvert"})
 # Nodes whose left-hand side may be packed or quantised by an operator of its own.
@@ -78,14 +80,40 @@ def plain_event(name: str) -> str:
 
 def find_alternatives(nodes: Sequence[GraphNode]) -> list[tuple[tuple[str, ...], ...]]:
     """For each node of a partition, every sequence of events it may leave; none for a kind that is not known."""
-    return [_list_options(node, nodes[at + 1 :]) for at, node in enumerate(nodes)]
+    made_by = {tensor.id: node for node in nodes for tensor in node.outputs if tensor.id is not None}
+    return [_list_options(node, nodes[at + 1 :], made_by) for at, node in enumerate(nodes)]
 
 
-def _list_options(node: GraphNode, later: Sequence[GraphNode]) -> tuple[tuple[str, ...], ...]:
+def _list_options(
+    node: GraphNode, later: Sequence[GraphNode], made_by: Mapping[int, GraphNode]
+) -> tuple[tuple[str, ...], ...]:
     before: list[tuple[str, ...]] = [(), (PACK,), (CONVERT,)] if node.type in PACKABLE else [()]
     after: list[tuple[str, ...]] = [(), (CLAMP,)] if node.is_clamped and node.type != "XNNClamp" else [()]
     options = [(*b, event, *a) for b, event, a in product(before, EVENTS.get(node.type, ()), after)]
+    if _is_of_one_tensor(node, made_by):
+        return (*options, ())
     return (*options, ()) if _may_vanish(node, later) else tuple(options)
+
+
+def _is_of_one_tensor(node: GraphNode, made_by: Mapping[int, GraphNode]) -> bool:
+    """Whether it combines a quantised tensor with a function of the same one, such as x * sigmoid(x).
+
+    Such operators become one table look-up.
+    """
+    if node.type not in _BINARY:
+        return False
+    roots = {_find_root(tensor, made_by) for tensor in node.inputs if not tensor.constant}
+    return len(roots) == 1 and all(root.id is not None and root.dtype.startswith("q") for root in roots)
+
+
+def _find_root(tensor: TensorSpec, made_by: Mapping[int, GraphNode]) -> TensorSpec:
+    """What a tensor was made from element by element."""
+    for _ in made_by:
+        maker = made_by.get(tensor.id) if tensor.id is not None else None
+        if maker is None or maker.type not in _ONE_TO_ONE or not maker.inputs:
+            break
+        tensor = maker.inputs[0]
+    return tensor
 
 
 def _may_vanish(node: GraphNode, later: Sequence[GraphNode]) -> bool:

@@ -21,9 +21,16 @@ _LISTED = 3
 
 
 def find_fp32_compute(
-    meta: ExportMeta, variant: Variant, operators: Sequence[OperatorRow], nodes: Mapping[OperatorId, GraphNode]
+    meta: ExportMeta,
+    variant: Variant,
+    operators: Sequence[OperatorRow],
+    nodes: Mapping[OperatorId, GraphNode],
+    library: str = "XNNPACK",
 ) -> Iterator[Finding]:
-    """Convolutions and GEMMs that ran in fp32, as their names say, although the export was to be fp16 or INT8."""
+    """Convolutions and GEMMs that ran in fp32, as their names say, although the export was to be fp16 or INT8.
+
+    `library` has the kernels.
+    """
     wanted = _wanted_precision(meta)
     compute = [row for row in operators if row.delegated and row.category in COMPUTE]
     behind = [row for row in compute if find_data_type(row.name).startswith("fp32")]
@@ -39,7 +46,7 @@ def find_fp32_compute(
         f"{variant.label}: the model was exported as {wanted}, but {len(behind)} of "
         f"{format_count(len(compute), 'Convolution and GEMM operator')} {verb} in fp32 "
         f"({format_ms(sum(row.mean_ms for row in behind))}); the longest is {longest.name}{where}.",
-        _explain_fp32(wanted, given),
+        _explain_fp32(wanted, given, library),
     )
 
 
@@ -103,11 +110,12 @@ def _wanted_precision(meta: ExportMeta) -> str:
     return "fp16" if meta.precision == "fp16" else ""
 
 
-def _explain_fp32(wanted: str, given: str) -> str:
+def _explain_fp32(wanted: str, given: str, library: str) -> str:
     if given in ("fp32", "float32"):
         return "The model itself computes in fp32 there: look for a cast, or an operator without a quantisation rule."
     if wanted == "fp16":
-        return "XNNPACK has no fp16 kernel for them on this CPU and converts: compare the latency with an fp32 export."
+        advice = "compare the latency with an fp32 export."
+        return f"{library} has no fp16 kernel for them on this CPU and converts: {advice}"
     return "The quantiser skipped them: `etprof export --debug` keeps the programs that show why."
 
 

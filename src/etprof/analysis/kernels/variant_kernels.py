@@ -50,7 +50,7 @@ def _likeness(loaded: LoadedVariant) -> Likeness:
     runner = "" if first is None or not first.is_stock else str(experiment.runner_path)
     hidden = first.features_hidden if first else experiment.hide_isa
     return (
-        loaded.session.model_sha256, loaded.method, runner, tuple(sorted(hidden)), experiment.cpu_affinity,
+        loaded.record.model_sha256, loaded.method, runner, tuple(sorted(hidden)), experiment.cpu_affinity,
         loaded.variant.threads,
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """Doubts about a measurement, found in the data: each a Finding with what was seen and what to do about it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,17 @@ _FELL = "The machine was still settling, or other work ended; start when it is i
 
 
 def find_doubts(
-    session: Session, variants: Sequence[VariantReport], comparisons: Sequence[Comparison], tolerance: float
+    session: Session,
+    variants: Sequence[VariantReport],
+    comparisons: Sequence[Comparison],
+    tolerances: Mapping[Variant, float],
 ) -> tuple[Finding, ...]:
+    """`tolerances` are how far the outputs of each variant may differ from those of others of its program."""
     found: list[Finding] = []
     found += [Finding(FindingKind.NOTE, note, "") for note in session.notes]
     found += _failed_blocks(session)
     compared = [c for c in comparisons if (c.baseline, c.candidate) in session.plan.compared]
-    found += [f for c in compared for f in find_different_outputs(c, tolerance)]
+    found += [f for c in compared for f in find_different_outputs(c, tolerances[c.candidate])]
     own = [variant for variant in variants if variant.variant in session.plan.variants]
     found += [f for variant in own for f in _variant_doubts(variant, session)]
     found += find_device_changes(session)

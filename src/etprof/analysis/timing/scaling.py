@@ -6,7 +6,7 @@ of the best count after the fact is covered, because all pairs belong to the fam
 claimed here.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import exp, log, sqrt
@@ -59,16 +59,27 @@ def list_family(counts: Mapping[str, Sequence[int]], pairs: Iterable[Pairing]) -
 
 
 def decide_family(
-    family: Sequence[Pairing], times: Mapping[Variant, BlockTimes], *, seed: int, bound: float
+    family: Sequence[Pairing],
+    times: Mapping[Variant, BlockTimes],
+    *,
+    seed: int,
+    bound: float,
+    level: float = 1 - CONFIDENCE,
+    judged: Collection[Variant] | None = None,
 ) -> dict[Pairing, Decision]:
-    """The verdict on each comparison; those with too few pairs of blocks are inconclusive and not of the family."""
+    """The verdict on each comparison; those with too few pairs of blocks are inconclusive and not of the family.
+
+    All verdicts together err with a probability of at most `level`. Where only some variants are to be `judged`, the
+    comparisons with others count, and have no verdict.
+    """
     ratios = {pairing: _log_ratios(times[pairing[0]], times[pairing[1]]) for pairing in family}
     known = [pairing for pairing in family if len(ratios[pairing]) >= MINIMUM_PAIRS]
-    levels = dict(zip(known, holm_levels([paired_p_value(ratios[p]) for p in known], 1 - CONFIDENCE), strict=True))
-    variants = {variant for pairing in known for variant in pairing}
+    levels = dict(zip(known, holm_levels([paired_p_value(ratios[p]) for p in known], level), strict=True))
+    asked = family if judged is None else [pairing for pairing in family if {*pairing} <= {*judged}]
+    variants = {variant for pairing in asked for variant in pairing if pairing in levels}
     floors = {variant: measure_noise_floor([list(times[variant].values())], seed) or 0.0 for variant in variants}
     decided = {}
-    for pairing in family:
+    for pairing in asked:
         if pairing not in levels:
             decided[pairing] = Decision(None, Verdict.INCONCLUSIVE)
             continue
@@ -163,11 +174,15 @@ def estimate_mean(values: NDArray[np.float64]) -> Interval:
 
 
 def _build_point(threads: int, fewest: int, blocks: BlockTimes, speedup: Interval | None) -> ThreadPoint:
+    efficiency = _mapped(speedup, lambda value: value * fewest / threads) if speedup else None
+    return ThreadPoint(threads, *estimate_latency(blocks), speedup, efficiency)
+
+
+def estimate_latency(blocks: BlockTimes) -> tuple[float, Interval | None]:
+    """The geometric mean of the blocks, and its interval where there are enough of them."""
     logs = np.log(list(blocks.values()))
     interval = estimate_mean(logs) if len(logs) >= MINIMUM_PAIRS else None
-    latency = _mapped(interval, exp) if interval else None
-    efficiency = _mapped(speedup, lambda value: value * fewest / threads) if speedup else None
-    return ThreadPoint(threads, exp(float(logs.mean())), latency, speedup, efficiency)
+    return exp(float(logs.mean())), _mapped(interval, exp) if interval else None
 
 
 def _effect(step: Decision, bound: float) -> StepEffect:

@@ -145,20 +145,30 @@ def judge(speedup: Interval | None, noise_floor: float | None, pairs: int, bound
         return verdict, "the interval excludes 1 and the difference exceeds the noise floor"
     if max(speedup.high, 1 / speedup.low) - 1 <= bound:
         return Verdict.NO_DIFFERENCE, f"the whole interval lies within {format_percent(bound)} of 1"
-    effect = abs(log(speedup.value))
-    advice = more_blocks(speedup, pairs, max(effect, log(1 + bound) - effect))
+    advice = more_blocks(speedup, pairs, deciding_distance(speedup, bound))
     if includes_1:
         return Verdict.INCONCLUSIVE, f"the interval includes 1 and reaches beyond {format_percent(bound)}; {advice}"
     return Verdict.INCONCLUSIVE, f"the difference is within the noise floor of {format_percent(noise_floor)}; {advice}"
 
 
 def more_blocks(speedup: Interval, pairs: int, distance: float) -> str:
-    """How many more blocks would bring the interval's ends, as logarithms, within `distance` of the estimate.
+    """How many more blocks would bring the interval's ends, as logarithms, within `distance` of the estimate."""
+    more = count_more_blocks(speedup, pairs, distance)
+    if more is None:
+        return "no practical number of blocks would decide it"
+    return f"about {more} more blocks per variant would decide it"
 
-    The interval shrinks with the root of pairs.
-    """
+
+def count_more_blocks(speedup: Interval, pairs: int, distance: float) -> int | None:
+    """The same as a number, None where it is not practical: the interval shrinks with the root of pairs."""
     half_width = (log(speedup.high) - log(speedup.low)) / 2
     if distance < half_width / 10:
-        return "no practical number of blocks would decide it"
+        return None
     wanted = int(np.ceil(pairs * (half_width / distance) ** 2)) + 1
-    return f"about {max(wanted - pairs, 1)} more blocks per variant would decide it"
+    return max(wanted - pairs, 1)
+
+
+def deciding_distance(speedup: Interval, bound: float) -> float:
+    """How narrow, as logarithms, the interval must be for a verdict: to exclude 1, or to lie within the bound."""
+    effect = abs(log(speedup.value))
+    return max(effect, log(1 + bound) - effect)

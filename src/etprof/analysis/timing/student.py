@@ -40,6 +40,9 @@ def two_sided_tail(value: float, degrees: float) -> float:
 
 
 def _incomplete_beta(x: float, a: float, b: float) -> float:
+    # Where a value is so small, or so large, that the rest of it is lost to rounding.
+    if x <= 0:
+        return 0.0
     if x >= (a + 1) / (a + b + 2):
         # The continued fraction converges fast on the other side.
         return 1 - _incomplete_beta(1 - x, b, a)

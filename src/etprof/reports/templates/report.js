@@ -45,7 +45,14 @@
     element("div", `${ms(low)} to ${ms(low + span)}, top row first`, parent).className = "soft";
   };
 
-  const fillDetail = (cell, found) => {
+  // The operators before and after this one, in the same call of a delegate or among the portable ones.
+  const findNeighbours = (rows, identity) => {
+    const [, place, position] = /^(.*?)(\d+)$/.exec(identity);
+    const at = (offset) => rows.find((row) => row.identity === `${place}${Number(position) + offset}`);
+    return [at(-1), at(1)];
+  };
+
+  const fillDetail = (cell, found, steps) => {
     const list = element("dl", undefined, cell);
     const fact = (name, value) => { element("dt", name, list); element("dd", value, list); };
     for (const { variant, row } of found) {
@@ -70,6 +77,15 @@
       const kernels = own.kernels.map((k) => `${k.name} (${k.instruction_class}, ${k.samples} samples)`).join("; ");
       fact(`Kernels, ${variant}`, kernels || "not measured");
     }
+    const last = found[found.length - 1];
+    const [before, after] = findNeighbours(last.rows, row.identity);
+    const tell = (other) => (other ? `${other.name} [${other.identity}], ${ms(other.mean_ms)}` : "none");
+    fact("Runs after", tell(before));
+    fact("Runs before", tell(after));
+    const own = steps.filter((step) => step.operators.includes(row.identity) &&
+      step.variant.experiment === last.variant && step.variant.threads === last.threads);
+    for (const step of own) fact(`Rule ${step.rule}`, `${step.title}. ${step.reason} ${step.advice}`);
+    if (!own.length) fact("Rule", "none speaks about this operator");
     fact("Samples", "");
     drawSamples(list.lastElementChild, found.map((f) => f.row));
   };
@@ -93,8 +109,11 @@
     }
     const found = JSON.parse(line.dataset.rows).flatMap(([variant, identity]) =>
       report.variants[variant].operators.filter((row) => row.identity === identity)
-        .map((row) => ({ variant: report.variants[variant].experiment, row })));
-    fillDetail(cell, found);
+        .map((row) => ({
+          variant: report.variants[variant].experiment, threads: report.variants[variant].threads,
+          rows: report.variants[variant].operators, row,
+        })));
+    fillDetail(cell, found, report.next_steps);
   };
 
   const foldAll = (table) =>
@@ -139,6 +158,27 @@
     });
     tools.querySelectorAll("input, select").forEach((control) =>
       control.addEventListener("input", () => filter(table, tools)));
+  });
+
+  // Shows one module over the whole width: what is in it below, what it is in above.
+  const zoom = (tree, box) => {
+    const start = Number(box.dataset.x), width = Number(box.dataset.w);
+    for (const other of tree.querySelectorAll("button")) {
+      const left = (Number(other.dataset.x) - start) / width, wide = Number(other.dataset.w) / width;
+      const isAround = left <= 1e-6 && left + wide >= 1 - 1e-6 && Number(other.dataset.d) < Number(box.dataset.d);
+      other.hidden = !isAround && (left < -1e-6 || left >= 1 - 1e-6 || left + wide > 1 + 1e-4);
+      other.style.left = `${isAround ? 0 : 100 * left}%`;
+      other.style.width = `${isAround ? 100 : 100 * wide}%`;
+    }
+  };
+
+  document.querySelectorAll(".icicle").forEach((tree) => {
+    tree.addEventListener("click", (event) => {
+      const box = event.target.closest("button");
+      if (box) zoom(tree, box);
+    });
+    const choice = tree.previousElementSibling?.querySelector("select[name=colour]");
+    choice?.addEventListener("input", () => tree.classList.toggle("speedup", choice.value === "speedup"));
   });
 
   document.getElementById("download").addEventListener("click", async () => {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace etprof {
 struct Location {
   int library = -1;
   uint64_t offset = 0;
-  // Where the function begins, from the library's unwind table or symbol table; negative where neither knows.
+  // Where the function begins, from the library's own tables; negative where they do not say.
   int64_t function = -1;
   std::string symbol;
   std::string code;
@@ -24,20 +25,28 @@ class CodeMap {
 
   Location locate(uint64_t address) const;
   const std::vector<std::string>& libraries() const { return libraries_; }
-  // Names of compute kernels in the dynamic symbol tables of ExecuTorch's libraries, sorted.
+  // Names of compute kernels in the symbol tables of ExecuTorch's libraries, sorted.
   const std::vector<std::string>& kernel_names() const { return kernel_names_; }
 
  private:
+  // Executable memory; `base` is where its library begins.
   struct Segment {
     uint64_t start;
     uint64_t end;
     uint64_t base;
     int library;
   };
+  struct Tables;
+
+  void find_libraries();
+  void find_function(uint64_t address, const Segment& segment, Location& found) const;
+  void add_kernel_name(const char* name);
 
   std::vector<std::string> libraries_;
   std::vector<std::string> kernel_names_;
   std::vector<Segment> segments_;
+  // What is read from files, where the system does not keep it in memory.
+  std::shared_ptr<Tables> tables_;
 };
 
 }  // namespace etprof

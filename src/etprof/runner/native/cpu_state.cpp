@@ -14,7 +14,12 @@
 #ifdef __linux__
 #include <sched.h>
 #else
-#include <sys/resource.h>
+#include <mach/mach.h>
+
+// Of <notify.h>, which compilers for macOS on other systems lack. Zero is success.
+extern "C" uint32_t notify_register_check(const char* name, int* token);
+extern "C" uint32_t notify_get_state(int token, uint64_t* state);
+extern "C" uint32_t notify_cancel(int token);
 #endif
 
 namespace etprof {
@@ -56,6 +61,21 @@ std::optional<double> read_temperature(const std::string& root) {
   return highest;
 }
 
+#ifdef __APPLE__
+// What macOS calls thermal pressure: 0 nominal, 1 moderate, 2 heavy, 3 trapping, 4 sleeping. No temperature can be read
+// there without privileges.
+std::optional<int64_t> read_thermal_pressure() {
+  int token = 0;
+  uint64_t level = 0;
+  if (notify_register_check("com.apple.system.thermalpressurelevel", &token) != 0) {
+    return std::nullopt;
+  }
+  const bool is_known = notify_get_state(token, &level) == 0;
+  notify_cancel(token);
+  return is_known ? std::make_optional(static_cast<int64_t>(level)) : std::nullopt;
+}
+#endif
+
 }  // namespace
 
 CpuState read_cpu_state(const std::vector<int>& cores, const std::string& root) {
@@ -79,6 +99,7 @@ CpuState read_cpu_state(const std::vector<int>& cores, const std::string& root) 
   if (getloadavg(&load, 1) == 1) {
     state.load_average = load;
   }
+  state.throttling = read_thermal_pressure();
 #endif
   return state;
 }
@@ -109,9 +130,10 @@ std::optional<int64_t> read_peak_bytes() {
   }
   return std::nullopt;
 #else
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss;
+  task_vm_info_data_t info{};
+  mach_msg_type_number_t count = TASK_VM_INFO_COUNT;
+  const auto said = task_info(mach_task_self(), TASK_VM_INFO, reinterpret_cast<task_info_t>(&info), &count);
+  return said == KERN_SUCCESS ? std::make_optional(static_cast<int64_t>(info.resident_size_peak)) : std::nullopt;
 #endif
 }
 

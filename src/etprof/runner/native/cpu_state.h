@@ -14,6 +14,8 @@ struct CpuState {
   std::map<int, int64_t> frequencies_khz;
   std::optional<double> load_average;
   std::optional<double> temperature_c;
+  // The system's own level, where it has one: 0 is none.
+  std::optional<int64_t> throttling;
 };
 
 // The frequencies are those of the given cores. `root` is put in front of /sys and /proc.

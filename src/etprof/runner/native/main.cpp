@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "cpu_state.h"
 #include "cpu_time.h"
@@ -216,7 +217,9 @@ void write_result(const Options& options, const Result& result, const std::strin
 
 void write_peaks(const Options& options) {
   check_writable(options.result_path);
-  const long usable = static_cast<long>(read_affinity().size());
+  const auto cores = static_cast<long>(read_affinity().size());
+  // macOS has no cores that a process may use; there it may use all.
+  const long usable = cores > 0 ? cores : static_cast<long>(std::thread::hardware_concurrency());
   const std::string text = measure_peaks(options.peaks, options.cpu_threads > 0 ? options.cpu_threads : usable);
   if (options.result_path.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);

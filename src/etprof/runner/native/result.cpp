@@ -47,7 +47,7 @@ std::string to_json(const std::map<int, int64_t>& values) {
 
 std::string to_json(const CpuState& state) {
   return "{\"frequencies_khz\":" + to_json(state.frequencies_khz) + ",\"load_average\":" + to_json(state.load_average) +
-         ",\"temperature_c\":" + to_json(state.temperature_c) + "}";
+         ",\"temperature_c\":" + to_json(state.temperature_c) + ",\"throttling\":" + to_json(state.throttling) + "}";
 }
 
 std::string to_json(const CpuTime& time) {

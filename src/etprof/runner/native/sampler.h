@@ -1,7 +1,7 @@
 // Samples what every computing thread executes, and writes it down beside the ETDump that says which operator ran.
 #pragma once
 
-#include <cstddef>
+#include <memory>
 #include <string>
 
 namespace etprof {
@@ -25,7 +25,7 @@ class Sampler {
 
  private:
   struct State;
-  State* state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace etprof

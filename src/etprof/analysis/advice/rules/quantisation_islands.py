@@ -31,12 +31,17 @@ def _find(facts: Facts) -> Iterator[Match]:
 
 
 def _list_islands(in_order: Sequence[Operator], converts: Sequence[int]) -> Iterator[Operator]:
-    """The conversions, and what runs between one that leaves the integers and one that returns to them."""
-    for at, following in pairwise([*converts, len(in_order)]):
-        yield in_order[at]
-        is_island = following in converts and not _is_quantised(in_order[at])
-        same_call = in_order[at + 1 : following] if is_island else ()
-        yield from (each for each in same_call if each.identity.of_call == in_order[at].identity.of_call)
+    """The conversions, what runs between one that leaves the integers and one that returns to them, and the layout
+    changes right beside the two: they are there for what runs between."""
+    chosen = set(converts)
+    for at, following in pairwise(converts):
+        call = in_order[at].identity.of_call
+        own = [i for i, each in enumerate(in_order) if each.identity.of_call == call]
+        if following in own and not _is_quantised(in_order[at]):
+            before = takewhile(lambda i: _moves_data(in_order[i]), (i for i in reversed(own) if i < at))
+            after = takewhile(lambda i: _moves_data(in_order[i]), (i for i in own if i > following))
+            chosen |= {*before, *range(at, following), *after}
+    yield from (in_order[at] for at in sorted(chosen))
 
 
 def _is_quantised(convert: Operator) -> bool:
@@ -61,7 +66,8 @@ RULE = Rule(
     title="Quantise and dequantise in the middle of a model",
     looks_at="conversions between data types in the delegate, other than at the input and output of the model; the "
     "activations of a dynamic scheme do not count",
-    bound="the time of these conversions, and of what runs between one that leaves the integers and one that returns",
+    bound="the time of these conversions, of what runs between one that leaves the integers and one that returns, and "
+    "of the layout changes right beside the two",
     advice="Replace the operators between them that have no quantised form, or leave a short quantised stretch in "
     "fp32.",
     snippet="""\

@@ -1,0 +1,119 @@
+"""What a reader sees first: what was compared and on what, the verdict, the latencies, the time, and what to do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from etprof.core.report import Comparison, NextStep, Report, VariantReport
+from etprof.core.units import format_ms, format_percent
+from etprof.reports import sentences
+
+# More would push the rest off the screen; all of them have their sections below.
+_COMPARISONS, _LATENCIES, _BARS, _STEPS = 3, 4, 2, 3
+
+
+class BarPart(NamedTuple):
+    """`percent` is that of the longest bar."""
+
+    category: str
+    percent: float
+    time: str
+    share: str
+
+
+@dataclass(frozen=True)
+class TimeBar:
+    """Where the time of one variant goes; `name` is what tells it from the other bar."""
+
+    label: str
+    name: str
+    total: str
+    parts: tuple[BarPart, ...]
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """`main` is the first comparison, where there is one; `latencies` are a variant, its median, and the middle of its
+    iterations; `rows` have a time and a share for each bar."""
+
+    subject: str
+    main: tuple[Comparison, ...]
+    others: tuple[Comparison, ...]
+    latencies: tuple[tuple[str, str, str], ...]
+    kernels: tuple[str, ...]
+    bars: tuple[TimeBar, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    bottleneck: str
+    steps: tuple[NextStep, ...]
+
+
+def build_first_screen(report: Report) -> FirstScreen:
+    drawn = _choose_drawn(report)
+    latencies = [(v.label, v.latency) for v in _choose_timed(report) if v.latency]
+    compared = report.comparisons[:_COMPARISONS]
+    return FirstScreen(
+        subject=f"{report.model} on {report.context.get('cpu', 'an unknown CPU')}",
+        main=compared[:1],
+        others=compared[1:],
+        latencies=tuple(
+            (label, format_ms(each.median_ms), f"{format_ms(each.p5_ms)} to {format_ms(each.p95_ms)}")
+            for label, each in latencies[:_LATENCIES]
+        ),
+        kernels=tuple(dict.fromkeys(v.evidence.verdict for v in report.variants if v.evidence and v.evidence.shown)),
+        bars=_build_bars(drawn, compared[:1]),
+        rows=_build_rows(drawn),
+        bottleneck=sentences.bottleneck_sentence(compared[0]) if compared else "",
+        steps=tuple(step for step in report.next_steps if not compared or step.variant == compared[0].candidate)[
+            :_STEPS
+        ],
+    )
+
+
+def _choose_timed(report: Report) -> list[VariantReport]:
+    """Those that the first verdicts are about, or all."""
+    wanted = [side for c in report.comparisons[:_COMPARISONS] for side in (c.baseline, c.candidate)]
+    return [report.of(variant) for variant in dict.fromkeys(wanted)] or list(report.measured)
+
+
+def _choose_drawn(report: Report) -> list[VariantReport]:
+    """The two sides of the first comparison, or the first variants."""
+    first = report.comparisons[:1]
+    sides = [report.of(side) for c in first for side in (c.baseline, c.candidate)] or list(report.measured)
+    return [variant for variant in sides if variant.categories][:_BARS]
+
+
+def _build_bars(variants: Sequence[VariantReport], first: Sequence[Comparison]) -> tuple[TimeBar, ...]:
+    totals = [sum(row.mean_ms for row in variant.categories) for variant in variants]
+    longest = max(totals, default=0.0) or 1.0
+    names = first[0].names if first and len(variants) == _BARS else [variant.label for variant in variants]
+    return tuple(
+        TimeBar(
+            label=variant.label,
+            name=name,
+            total=f"{format_ms(total)} per traced inference",
+            parts=tuple(
+                BarPart(row.name, 100 * row.mean_ms / longest, format_ms(row.mean_ms), format_percent(row.share))
+                for row in variant.categories
+            ),
+        )
+        for variant, name, total in zip(variants, names, totals, strict=True)
+    )
+
+
+def _build_rows(variants: Sequence[VariantReport]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Categories that take time in one of the variants, in the order of the first."""
+    names = dict.fromkeys(row.name for variant in variants for row in variant.categories if row.mean_ms > 0)
+    by_name = [{row.name: row for row in variant.categories} for variant in variants]
+    return tuple(
+        (
+            name,
+            tuple(
+                cell
+                for rows in by_name
+                for cell in (
+                    (format_ms(rows[name].mean_ms), format_percent(rows[name].share)) if name in rows else ("", "")
+                )
+            ),
+        )
+        for name in names
+    )
