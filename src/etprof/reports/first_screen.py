@@ -51,6 +51,7 @@ def build_first_screen(report: Report) -> FirstScreen:
     drawn = _choose_drawn(report)
     latencies = [(v.label, v.latency) for v in _choose_timed(report) if v.latency]
     compared = report.comparisons[:_COMPARISONS]
+    focus = compared[0].candidate if compared else report.choice.fastest if report.choice else None
     return FirstScreen(
         subject=f"{report.model} on {report.context.get('cpu', 'an unknown CPU')}",
         main=compared[:1],
@@ -76,9 +77,12 @@ def _choose_timed(report: Report) -> list[VariantReport]:
 
 
 def _choose_drawn(report: Report) -> list[VariantReport]:
-    """The two sides of the first comparison, or the first variants."""
+    """The two sides of the first comparison; the first build and the fastest of a choice; or the first variants."""
     first = report.comparisons[:1]
-    sides = [report.of(side) for c in first for side in (c.baseline, c.candidate)] or list(report.measured)
+    sides = [report.of(side) for c in first for side in (c.baseline, c.candidate)]
+    if not sides and report.choice and report.choice.fastest:
+        sides = [report.measured[0], report.of(report.choice.fastest)]
+    sides = sides or list(report.measured)
     return [variant for variant in sides if variant.categories][:_BARS]
 
 
