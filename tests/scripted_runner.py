@@ -102,7 +102,7 @@ def _write_samples(options: argparse.Namespace) -> None:
 def _result(options: argparse.Namespace) -> dict[str, object]:
     times = [int(options.latency_ms * 1e6 * (1 + 0.002 * (i % 3))) for i in range(options.num_executions)]
     outputs = [_write_output(options, f"output_{i}.bin") for i in range(2 if options.twin_output else 1)]
-    state = {"frequencies_khz": {}, "load_average": 0.1, "temperature_c": None}
+    state = {"frequencies_khz": {}, "load_average": 0.1, "temperature_c": None, "throttling": None}
     wall, waited = sum(times), sum(times) // 2 if options.behave == "busy" else 0
     thread = {"ran_ns": wall - waited, "waited_ns": waited, "core_before": 0, "core_after": 0}
     cpu_time = {"wall_ns": wall, "cpu_ns": wall - waited, "threads": [thread]}

@@ -224,7 +224,7 @@ def test_a_model_of_the_repository_is_converted_and_all_of_its_operators_are_kno
         (sys.executable, "-m", "etprof.runner.onnxruntime_runner"), program, tmp_path, "--traced_executions", "2"
     )
     assert block.exit_code == 0, block.stderr
-    trace = read_trace(block.etdump)
+    trace = read_trace(block.etdump.rename(tmp_path / "block.ortprofile"))
     assert find_unmatched_names([trace]) == ()
     kinds = {row.row.subcategory for row in describe_operators(collect_operators([trace]), 1)}
     assert {"depthwise", "pointwise", "matrix multiply"} <= kinds

@@ -45,7 +45,9 @@ def test_the_constraints_are_inside_the_ranges(name: str) -> None:
 
 
 def test_every_declared_package_has_a_tested_version() -> None:
-    assert set(dependencies.supported_versions()) == set(read_constraints("constraints.txt"))
+    # dask comes with distributed, in the same version, and holds importlib-metadata back.
+    held = {"dask", "importlib-metadata"}
+    assert {*dependencies.supported_versions(), *held} == set(read_constraints("constraints.txt"))
 
 
 def test_the_lowest_constraints_are_the_lower_ends_of_the_ranges() -> None:
