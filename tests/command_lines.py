@@ -29,6 +29,7 @@ STOPPERS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "kernels run": (("--dry-run",), ("--output-root", "text.txt"), ("--device", "moon"), ("--output-root", "run")),
     "runner build": (("--target", "moon"), ("--executorch-prefix", "folder"), ("--toolchain-file", "absent")),
+    "devices calibrate": (("--precisions", "moon"), ("--budget", "soon"), ("--out", "text.txt/in"), ("--hide", "moon")),
     "fleet worker": (("--device", "moon"), ("--scheduler", "moon://x"), ("--scheduler", "tcp://10.0.0.1:1")),
     "fleet up": (("--device", "moon"), ("--scheduler", "moon://x"), ("--scheduler", "0.0.0.0:1")),
     "fleet devices": (("--on", "("), ("--scheduler", "moon://x"), ("--scheduler", "tcp://10.0.0.1:1")),

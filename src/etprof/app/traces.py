@@ -122,9 +122,9 @@ def read_compared(
 
 def find_graph_beside(etrecord: Path) -> Path:
     """The node lists that an export writes beside its ETRecord, which itself is not read."""
-    graph = graph_path(etrecord.with_suffix(""))
     if not etrecord.is_file():
         raise UsageError(f"There is no ETRecord {etrecord}.", hint=_GRAPH_HINT)
+    graph = graph_path(etrecord.with_suffix(""))
     if not graph.is_file():
         raise UsageError(
             f"{etrecord} is not used: modules are named by {graph.name}, which is not beside it.", hint=_GRAPH_HINT
