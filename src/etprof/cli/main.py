@@ -37,9 +37,9 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Understand": {
         "report": "Write the report of one run, or put several runs on one page.",
         "explain": "Explain which kernels the layers of a .pte or a run take, why not better ones, and what to do.",
-        "forecast": "Forecast a run on a CPU that you do not have, from the profile of that CPU.",
         "kernels": "Prove which kernels executed, by samples of the program counter.",
         "trace": "Look into single ETDump traces: operators, categories, transposes, timelines.",
+        "forecast": "Forecast a run on a CPU that you do not have, from the profile of that CPU.",
     },
     "Keep": {
         "compare": "Compare two finished runs: same statistics, and a warning for everything that differs.",
