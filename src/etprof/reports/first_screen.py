@@ -64,9 +64,7 @@ def build_first_screen(report: Report) -> FirstScreen:
         bars=_build_bars(drawn, compared[:1]),
         rows=_build_rows(drawn),
         bottleneck=sentences.bottleneck_sentence(compared[0]) if compared else "",
-        steps=tuple(step for step in report.next_steps if not compared or step.variant == compared[0].candidate)[
-            :_STEPS
-        ],
+        steps=tuple(each for each in report.next_steps if focus in (None, each.variant))[:_STEPS],
     )
 
 
