@@ -115,7 +115,7 @@ def _find_file(path: Path) -> TraceFile:
 
 def _list_folder(folder: Path) -> list[TraceFile]:
     """All traces of an experiment's folder: its blocks, but never two thread counts together."""
-    inside = sorted(path for path in folder.iterdir() if path.suffix in TRACE_SUFFIXES)
+    inside = sorted(path for path in folder.glob("*") if path.suffix in TRACE_SUFFIXES)
     if not inside:
         inner = sorted({path.parent for path in folder.glob("*/*.etdump")})
         such_as = f", such as {inner[0]}" if inner else ""

@@ -58,9 +58,7 @@ class Workspace:
         folder = self.inside(path)
         if not folder.is_dir():
             raise UsageError(f"There is no folder {folder}.", hint="Give one with manifest.json in it.")
-        sessions = (folder / MANIFEST, folder / METRICS, *folder.glob("manifest.*"), *folder.glob("metrics.*"))
-        traces = (path for suffix in TRACE_SUFFIXES for path in folder.glob(f"*/*{suffix}"))
-        for file in (*sessions, *traces, *folder.glob(f"{EARLIER_RUNS}/*/*")):
+        for file in _list_read(folder):
             self.inside(file)
         session = load_session(folder)
         # Earlier runs of the folder may be a part of its analysis.
@@ -88,6 +86,16 @@ class Workspace:
         for entry in (*meta.inputs, *meta.reference) if meta else ():
             self.inside(model.parent / entry.file)
         return model
+
+
+def _list_read(folder: Path) -> list[Path]:
+    """What may be read of a run's folder, whatever its session names."""
+    try:
+        sessions = (folder / MANIFEST, folder / METRICS, *folder.glob("manifest.*"), *folder.glob("metrics.*"))
+        traces = (path for path in folder.glob("*/*") if path.suffix in TRACE_SUFFIXES)
+        return [*sessions, *traces, *folder.glob(f"{EARLIER_RUNS}/*/*")]
+    except OSError as error:
+        raise UsageError(f"{folder} changes while it is read: {error.strerror}.", hint="Try again.") from error
 
 
 def _files_of(session: Session, folder: Path) -> Iterator[Path]:
