@@ -75,10 +75,10 @@ def load_session(folder: Path, stamp: str = "") -> Session:
     """
     from pydantic import ValidationError
 
-    if not stamp and not has_session(folder) and any(folder.glob("*/*.etdump")):
+    if not stamp and not has_session(folder) and _glob(folder, "*/*.etdump"):
         return load_older_session(folder, {})
     manifest_path, metrics_path = (folder / name for name in session_names(stamp))
-    manifest = read_json(manifest_path, hint=_find_runs(folder) or _HINT)
+    manifest = read_json(manifest_path, hint=_HINT if manifest_path.is_file() else _find_runs(folder) or _HINT)
     if is_older_manifest(manifest):
         return load_older_session(folder, manifest)
     metrics = _read_metrics(metrics_path, manifest)
@@ -105,9 +105,16 @@ def _read_metrics(path: Path, manifest: Any) -> Any:
     return read_json(path, hint=_HINT)
 
 
+def _glob(folder: Path, pattern: str) -> list[Path]:
+    try:
+        return sorted(folder.glob(pattern))
+    except OSError as error:
+        raise StoreError(f"{folder} changes while it is read: {error.strerror}.", hint="Try again.") from error
+
+
 def find_runs_beside(folder: Path) -> str:
     """Where the runs are that may have been meant by a folder that is not there, as a sentence."""
-    return _list_runs("Runs beside it", sorted(path.parent for path in folder.parent.glob(f"*/{MANIFEST}")))
+    return _list_runs("Runs beside it", [path.parent for path in _glob(folder.parent, f"*/{MANIFEST}")])
 
 
 def _list_runs(what: str, runs: list[Path]) -> str:
@@ -116,7 +123,7 @@ def _list_runs(what: str, runs: list[Path]) -> str:
 
 def _find_runs(folder: Path) -> str:
     """Where the runs are that were meant, as a sentence: below the folder, or around it."""
-    below = sorted(path.parent for depth in ("*", "*/*", "*/*/*") for path in folder.glob(f"{depth}/{MANIFEST}"))
+    below = [path.parent for depth in ("*", "*/*", "*/*/*") for path in _glob(folder, f"{depth}/{MANIFEST}")]
     if below:
         return _list_runs("Runs below it", below)
     around = [each for each in list(folder.parents)[:2] if (each / MANIFEST).is_file()]
