@@ -114,6 +114,8 @@ def test_with_an_ndk_and_the_libraries_in_their_place_android_needs_no_further_o
     toolchain = tmp_path / "build" / "cmake" / "android.toolchain.cmake"
     toolchain.parent.mkdir(parents=True)
     toolchain.write_text(
+        # As the NDK's does: what CMake tries out compiles with the same ABI.
+        "set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ANDROID_ABI)\n"
         "if(NOT ANDROID_ABI STREQUAL arm64-v8a)\n  message(FATAL_ERROR no)\nendif()\nset(CMAKE_SYSTEM_NAME Linux)\n"
         f"set(CMAKE_SYSTEM_PROCESSOR aarch64)\nset(CMAKE_CXX_COMPILER {CROSS_COMPILER})\n",
         encoding="utf-8",
