@@ -43,7 +43,7 @@ def test_one_process_is_one_block(runner: NativeRunner, models: Path, tmp_path: 
     assert result["load_ns"] > 10_000
     assert result["threads"] == 1
     assert len(result["cpu_affinity"]) > 0
-    assert result["cpu_before"].keys() == {"frequencies_khz", "load_average", "temperature_c"}
+    assert result["cpu_before"].keys() == {"frequencies_khz", "load_average", "temperature_c", "throttling"}
     assert result["cpu_after"]["load_average"] >= 0
     assert read_etdump(block.etdump).run_count == 5
 
