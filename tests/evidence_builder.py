@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from etprof.core.estimates import Interval
+from etprof.core.kernel_evidence import Executed, KernelEvidence, OperatorKernels
 from etprof.core.operators import OperatorId
-from etprof.core.report import Executed, KernelEvidence, OperatorKernels
 from etprof.core.rows import KernelUse
 
 

@@ -10,11 +10,12 @@ from etprof.analysis.report import build_report
 from etprof.core.categories import categorize
 from etprof.core.estimates import Interval
 from etprof.core.graph import GraphNode, ModelGraph
+from etprof.core.kernel_evidence import Executed, KernelEvidence
 from etprof.core.operators import PORTABLE as PORTABLE_GROUP
 from etprof.core.operators import OperatorId
 from etprof.core.peaks import Peaks
 from etprof.core.plan import Plan
-from etprof.core.report import Executed, KernelEvidence, Report, VariantReport
+from etprof.core.report import Report, VariantReport
 from etprof.core.rows import KernelUse, OperatorRow
 from etprof.core.run import SmeUnits
 from etprof.core.trace import Trace

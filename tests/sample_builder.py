@@ -9,9 +9,9 @@ import numpy as np
 
 from etdump_builder import Event
 from etprof.analysis.kernels.evidence import build_evidence
+from etprof.core.kernel_evidence import KernelEvidence
 from etprof.core.loaded_run import SampledBlock
 from etprof.core.plan import Variant
-from etprof.core.report import KernelEvidence
 from etprof.core.samples import CodeLocation, KernelSamples
 from etprof.core.trace import Trace
 from trace_builder import read_inferences

@@ -15,8 +15,8 @@ from etprof.app.reporting import analyze
 from etprof.app.runs import MeasuredRun
 from etprof.core.errors import UsageError
 from etprof.core.estimates import Verdict
+from etprof.core.kernel_evidence import Executed
 from etprof.core.plan import Experiment, Plan, Schedule
-from etprof.core.report import Executed
 from etprof.core.run import Session
 from etprof.runner.build import ensure_runner
 from etprof.runner.cpu_features import present_features

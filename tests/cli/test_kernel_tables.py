@@ -6,8 +6,8 @@ import pytest
 
 from etprof.cli.kernel_tables import evidence_lines, evidence_tables, reason_lines
 from etprof.core.estimates import Interval
+from etprof.core.kernel_evidence import Executed, KernelEvidence
 from etprof.core.operators import OperatorId
-from etprof.core.report import Executed, KernelEvidence
 from etprof.core.rows import KernelUse
 from etprof.reports.text_table import render_table
 from evidence_builder import an_evidence, sampled_operator

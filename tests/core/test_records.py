@@ -5,13 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from etprof.core.records import (
-    describe_verdict,
-    list_categories,
-    list_kernels,
-    list_latencies,
-    list_operators,
-)
+from etprof.core.kernel_records import list_kernels
+from etprof.core.records import describe_verdict, list_categories, list_latencies, list_operators
 from etprof.core.report import Report
 from etprof.core.rows import KernelUse
 from evidence_builder import an_evidence, sampled_operator

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from etprof.core.report import KernelEvidence
+from etprof.core.kernel_evidence import KernelEvidence
 from etprof.core.rows import KernelUse
 from etprof.reports.flame import build_boxes, render_flame
 from evidence_builder import an_evidence, sampled_operator

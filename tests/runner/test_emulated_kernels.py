@@ -15,9 +15,9 @@ from etprof.analysis.operators.operator_statistics import collect_operators
 from etprof.analysis.predicted_kernels import PredictedVariant, find_level
 from etprof.core.categories import COMPUTE
 from etprof.core.findings import FindingKind
+from etprof.core.kernel_evidence import Executed, KernelEvidence, OperatorKernels
 from etprof.core.loaded_run import SampledBlock
 from etprof.core.plan import Variant
-from etprof.core.report import Executed, KernelEvidence, OperatorKernels
 from etprof.core.trace import Trace
 from etprof.runner.bundle import Bundle
 from etprof.store.kernel_table_file import load_kernel_table

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from etprof.analysis.kernels.evidence import build_evidence
+from etprof.core.kernel_evidence import Executed, KernelEvidence
 from etprof.core.loaded_run import SampledBlock
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Variant
-from etprof.core.report import Executed, KernelEvidence
 from etprof.core.samples import KernelSamples
 from etprof.runner.build import NativeRunner
 from etprof.runner.cpu_features import present_features

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from etprof.analysis.kernels.imported_functions import build_imported_evidence
 from etprof.core.errors import TraceError
-from etprof.core.report import Executed
+from etprof.core.kernel_evidence import Executed
 from etprof.traces.mapped_code import MappedCode
 from etprof.traces.perf_script import read_perf_script
 from parts import need

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from etprof.analysis.graph.event_patterns import EVENTS, plain_event
 from etprof.analysis.kernels.families import find_family, list_functions
 from etprof.core.graph import GraphNode
+from etprof.core.kernel_evidence import KernelEvidence
 from etprof.core.operators import DELEGATED, OperatorId
-from etprof.core.report import KernelEvidence
 
 
 @dataclass(frozen=True)

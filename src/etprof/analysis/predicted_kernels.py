@@ -14,11 +14,12 @@ from etprof.core.categories import COMPUTE
 from etprof.core.explanation import Disagreement, KernelCheck
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.graph import GraphNode, ModelGraph
+from etprof.core.kernel_evidence import KernelEvidence
 from etprof.core.loaded_run import LoadedRun, LoadedVariant
 from etprof.core.operators import DELEGATED, OperatorId
 from etprof.core.plan import Variant
 from etprof.core.predictions import PROBE_COMMAND, CpuLevel, KernelTable, NodePrediction
-from etprof.core.report import KernelEvidence, Report
+from etprof.core.report import Report
 
 Nodes = Mapping[OperatorId, GraphNode]
 # By version of ExecuTorch.

@@ -10,9 +10,9 @@ from etprof.analysis.output_differences import signal_to_noise_db
 from etprof.core.categories import COMPUTE
 from etprof.core.errors import EtprofError, RunnerError
 from etprof.core.extensions import ARM64
+from etprof.core.kernel_evidence import Executed, KernelEvidence
 from etprof.core.loaded_run import SampledBlock
 from etprof.core.plan import Variant
-from etprof.core.report import Executed, KernelEvidence
 from etprof.core.self_test import Outcome, SelfCheck, TriedBlock, TriedDevice
 from etprof.core.units import format_ns, format_percent
 

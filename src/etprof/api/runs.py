@@ -9,7 +9,7 @@ from etprof.api import StrPath
 from etprof.api.tables import Cell, Table, build_table
 from etprof.app.gate import compare_analyzed
 from etprof.app.reporting import analyze, redact, write_report
-from etprof.core import records
+from etprof.core import kernel_records, records
 from etprof.core.findings import Finding
 from etprof.core.report import NextStep, Report, VariantReport
 from etprof.reports import choice_tables, html_summary, sentences
@@ -65,8 +65,8 @@ class ReportView:
     def kernels(self) -> Table:
         """A row for each kernel that was seen executing in an operator; none where kernels were not sampled."""
         return self._table(
-            records.KernelRecord._fields,
-            lambda variant: records.list_kernels(variant.evidence) if variant.evidence else (),
+            kernel_records.KernelRecord._fields,
+            lambda variant: kernel_records.list_kernels(variant.evidence) if variant.evidence else (),
         )
 
     def roofline(self) -> Table:

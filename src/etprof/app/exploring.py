@@ -56,7 +56,7 @@ def build_explore_request(
     if model.endswith(".pte") or check_path(Path(model)).is_file():
         raise UsageError(
             f"{model} is the path of a file; explore exports a model in several precisions, by its name.",
-            hint="Give the model's name: `etprof models list` lists them. Two files are measured with a plan.",
+            hint="Give the model's name: `etprof models list` lists them. Two files: `etprof check OLD.pte NEW.pte`.",
         )
     builds = BuildsRequest(
         model=model,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from etprof.core.categories import COMPUTE
-from etprof.core.report import Executed, KernelEvidence, OperatorKernels, group_by_reason
+from etprof.core.kernel_evidence import Executed, KernelEvidence, OperatorKernels, group_by_reason
 from etprof.core.rows import KernelUse
 from etprof.reports.sentences import shown_phrase
 from etprof.reports.text_table import Column, TextTable

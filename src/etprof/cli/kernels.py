@@ -26,7 +26,8 @@ from etprof.core.errors import UnknownNameError, UsageError
 if TYPE_CHECKING:
     from etprof.app.devices import DeviceRequest
     from etprof.app.runs import MeasuredRun
-    from etprof.core.report import KernelEvidence, Report
+    from etprof.core.kernel_evidence import KernelEvidence
+    from etprof.core.report import Report
 
 app = typer.Typer(no_args_is_help=True)
 

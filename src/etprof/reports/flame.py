@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from etprof.core.report import KernelEvidence
+from etprof.core.kernel_evidence import KernelEvidence
 from etprof.reports.palette import PLAIN, instruction_colour
 
 _WIDTH, _ROW = 1000.0, 24

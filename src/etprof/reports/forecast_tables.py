@@ -75,7 +75,7 @@ def trust_sentence(forecast: Forecast) -> str:
         return _UNCHECKED
     return (
         f"Nothing here is measured but the times of this run. Of {format_count(known.forecasts, 'forecast')} from one "
-        f"extension of an x86-64 CPU to another ({format_count(known.models, 'model')}), the median error of the "
+        f"extension of an x86-64 CPU to another ({known.models} models and precisions), the median error of the "
         f"latency was {format_percent(known.median_error)}, the largest {format_percent(known.largest_error)}; "
         f"{format_percent(known.within_10, 0)} were within 10 %, and {format_percent(known.inside, 0)} inside the "
         f"interval. {_UNCHECKED}"

@@ -7,7 +7,8 @@ from dataclasses import replace
 from etprof.core.advice import ModelStep, SavedFrom
 from etprof.core.estimates import Interval, Verdict
 from etprof.core.findings import ABOUT_THE_MODEL, FindingGroup, FindingKind
-from etprof.core.report import CategoryChange, Comparison, KernelEvidence, NextStep, Report, VariantReport
+from etprof.core.kernel_evidence import KernelEvidence
+from etprof.core.report import CategoryChange, Comparison, NextStep, Report, VariantReport
 from etprof.core.rows import ApartRow, KernelUse
 from etprof.core.units import NO_TIMES, NS_PER_MS, NS_PER_US, format_count, format_ms, format_percent, format_ratio
 

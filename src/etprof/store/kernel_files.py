@@ -7,8 +7,8 @@ from pathlib import Path
 
 from etprof.core.csv_cells import guard_cell, unguard_cell
 from etprof.core.errors import StoreError
-from etprof.core.records import KernelRecord, list_kernels
-from etprof.core.report import KernelEvidence
+from etprof.core.kernel_evidence import KernelEvidence
+from etprof.core.kernel_records import KernelRecord, list_kernels
 from etprof.core.samples import EXECUTED, KernelLine
 from etprof.store.json_file import write_text
 

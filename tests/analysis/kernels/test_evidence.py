@@ -8,7 +8,7 @@ import pytest
 
 from etprof.analysis.kernels.evidence import judge_share
 from etprof.core.estimates import Interval
-from etprof.core.report import Executed
+from etprof.core.kernel_evidence import Executed
 from sample_builder import (
     ARM_SCALAR,
     AVX512,

@@ -1,7 +1,7 @@
 """Evidence from a recording of another profiler: its functions stand for themselves."""
 
 from etprof.analysis.kernels.imported_functions import build_imported_evidence
-from etprof.core.report import Executed
+from etprof.core.kernel_evidence import Executed
 from sample_builder import AVX512, LIBC, MOPA, NEON, PLAIN, POOL, met, place, samples
 
 UNREADABLE = place(b"", "some_function")

@@ -8,9 +8,9 @@ import pytest
 from etprof.analysis.kernels.kernel_doubts import find_kernel_doubts
 from etprof.analysis.kernels.missing_kernels import Expected
 from etprof.core.findings import FindingKind
+from etprof.core.kernel_evidence import Executed, KernelEvidence
 from etprof.core.operators import OperatorId
 from etprof.core.predictions import CpuLevel, NodePrediction
-from etprof.core.report import Executed, KernelEvidence
 from graph_builder import a_node
 from sample_builder import FIRST, MOPA, PLAIN, SECOND, SEEN, US, a_sampled_trace, met, prove, samples
 

@@ -6,9 +6,9 @@ import pytest
 
 from etprof.analysis.kernels.missing_kernels import Expected, explain
 from etprof.core.extensions import EXTENSIONS
+from etprof.core.kernel_evidence import Executed, OperatorKernels
 from etprof.core.operators import OperatorId
 from etprof.core.predictions import CpuLevel, NodePrediction, Obstacle
-from etprof.core.report import Executed, OperatorKernels
 from graph_builder import a_node, a_tensor
 
 SME, INTEGERS, FP16 = EXTENSIONS["arm64"][1], EXTENSIONS["arm64"][2], EXTENSIONS["arm64"][-1]

@@ -12,9 +12,9 @@ from etprof.core.categories import COMPUTE, categorize
 from etprof.core.data_types import find_data_type
 from etprof.core.estimates import Interval
 from etprof.core.extensions import Extension, find_extension
+from etprof.core.kernel_evidence import Executed, KernelEvidence, OperatorKernels
 from etprof.core.loaded_run import SampledBlock
 from etprof.core.plan import Variant
-from etprof.core.report import Executed, KernelEvidence, OperatorKernels
 from etprof.core.rows import KernelUse
 from etprof.core.units import format_percent
 

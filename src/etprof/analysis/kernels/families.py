@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from etprof.analysis.kernels.evidence import judge_share
 from etprof.analysis.kernels.instructions import CLASSES, UNKNOWN
 from etprof.analysis.kernels.share_interval import estimate_share
+from etprof.core.kernel_evidence import Executed
 from etprof.core.predictions import SME2
-from etprof.core.report import Executed
 from etprof.core.rows import KernelUse
 
 # The C library picks its own copies by the CPU, whatever the operator is.

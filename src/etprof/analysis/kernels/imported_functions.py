@@ -10,8 +10,8 @@ from etprof.analysis.kernels.share_interval import estimate_share
 from etprof.core.categories import categorize
 from etprof.core.estimates import Interval
 from etprof.core.extensions import EXTENSIONS, Extension
+from etprof.core.kernel_evidence import Executed, KernelEvidence, OperatorKernels
 from etprof.core.operators import FUNCTION, OperatorId
-from etprof.core.report import Executed, KernelEvidence, OperatorKernels
 from etprof.core.rows import KernelUse
 from etprof.core.samples import KernelSamples
 from etprof.core.units import format_percent

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from etprof.core.categories import COMPUTE
 from etprof.core.findings import Finding, FindingKind
-from etprof.core.report import Executed, KernelEvidence, OperatorKernels, group_by_reason
+from etprof.core.kernel_evidence import Executed, KernelEvidence, OperatorKernels, group_by_reason
 from etprof.core.units import format_percent
 
 _DROPPED = 0.01

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from etprof.core.extensions import Extension
+from etprof.core.kernel_evidence import OperatorKernels
 from etprof.core.operators import OperatorId
 from etprof.core.predictions import SME2, CpuLevel, NodePrediction
-from etprof.core.report import OperatorKernels
 
 # What these instructions multiply: integers of 8 bits. XNNPACK's names of other types begin with an f or a b.
 _OF_INTEGERS = ("I8MM", "DotProd")

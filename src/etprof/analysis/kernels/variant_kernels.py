@@ -7,9 +7,10 @@ from etprof.analysis.kernels.evidence import build_evidence
 from etprof.analysis.kernels.kernel_doubts import find_kernel_doubts
 from etprof.analysis.kernels.missing_kernels import Expected
 from etprof.core.findings import Finding, FindingKind
+from etprof.core.kernel_evidence import KernelEvidence
 from etprof.core.loaded_run import LoadedRun, LoadedVariant
 from etprof.core.plan import TRACE, Variant
-from etprof.core.report import KernelEvidence, Report, VariantReport
+from etprof.core.report import Report, VariantReport
 
 # What a sampled variant and the timed one like it share; see `_likeness`.
 Likeness = tuple[object, ...]

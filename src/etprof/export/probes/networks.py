@@ -5,6 +5,7 @@ sequence (Numerische Mathematik 2, 1960), which gives the same networks everywhe
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -288,13 +289,12 @@ def _scale(layer: Any, _inputs: object, output: Tensor) -> Tensor:
 class _Probe(EagerModelBase):
     """Builds a network once, with inputs that fit and weights that fit those."""
 
+    build: Callable[[], Any]
+
     def __init__(self) -> None:
-        self.network = self.build()
+        self.network = type(self).build()
         self.inputs = tuple(torch.randn(shape) for shape in self.network.input_shapes)
         _keep_alive(self.network, self.inputs)
-
-    def build(self) -> Any:
-        raise NotImplementedError
 
     def get_eager_model(self) -> Any:
         return self.network
@@ -304,20 +304,16 @@ class _Probe(EagerModelBase):
 
 
 class FirstImageProbe(_Probe):
-    def build(self) -> ImageChain:
-        return ImageChain(1)
+    build = partial(ImageChain, 1)
 
 
 class SecondImageProbe(_Probe):
-    def build(self) -> ImageChain:
-        return ImageChain(2)
+    build = partial(ImageChain, 2)
 
 
 class TokenProbe(_Probe):
-    def build(self) -> TokenChains:
-        return TokenChains()
+    build = TokenChains
 
 
 class SingleProbe(_Probe):
-    def build(self) -> SingleLayers:
-        return SingleLayers()
+    build = SingleLayers
