@@ -1,6 +1,7 @@
 """Runs a .pte with the real runtime to see what it computes."""
 
 import ctypes
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -30,7 +31,9 @@ def load_program(pte: Path) -> Callable[[Sequence[Any]], list[Any]]:
 @cache
 def _load_quantized_kernels() -> None:
     # Importing torch first lets the library find what it is linked against; loading it registers its kernels.
-    import executorch.extension.pybindings.portable_lib as bindings
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="This API is experimental")
+        import executorch.extension.pybindings.portable_lib as bindings
 
     libraries = Path(bindings.__file__).parents[2] / "lib"
     for library in libraries.glob("libexecutorch_kernels_quantized.*"):
