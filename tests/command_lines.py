@@ -17,11 +17,15 @@ STOPPERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "export": (("--outdir", "text.txt/in"), ("--backend", "moon"), ("--dtype", "bf16"), ("--checkpoint", "absent")),
     "profile": (
         ("--dry-run",), ("--device", "moon"), ("--device", "android"), ("--budget", "soon"), ("--dtype", "bf16"),
-        ("--write-plan", "readonly/plan.json"),
+        ("--write-plan", "readonly/plan.json"), ("--workload", "absent"), ("--workload", "text.txt"),
     ),
     "explore": (
         ("--device", "moon"), ("--budget", "soon"), ("--dtypes", "bf16"), ("--schemes", "moon"), ("--threads", "0"),
         ("--runtimes", "moon"), ("--checkpoint", "absent"),
+    ),
+    "llm": (
+        ("--dry-run",), ("--device", "moon"), ("--budget", "soon"), ("--prompt", "some"), ("--depth", "-1"),
+        ("--log", "absent"), ("--threads", "0"),
     ),
     "run": (
         ("--dry-run",), ("--output-root", "text.txt/in"), ("--device", "recorded:absent"), ("--device", "moon"),
@@ -33,7 +37,10 @@ STOPPERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "fleet worker": (("--device", "moon"), ("--scheduler", "moon://x"), ("--scheduler", "tcp://10.0.0.1:1")),
     "fleet up": (("--device", "moon"), ("--scheduler", "moon://x"), ("--scheduler", "0.0.0.0:1")),
     "fleet devices": (("--on", "("), ("--scheduler", "moon://x"), ("--scheduler", "tcp://10.0.0.1:1")),
-    "fleet run": (("--on", "and"), ("--scheduler", "moon://x"), ("--scheduler", "tcp://10.0.0.1:1"), ("--repeat", "0")),
+    "fleet run": (
+        ("--on", "and"), ("--scheduler", "moon://x"), ("--scheduler", "tcp://10.0.0.1:1"), ("--repeat", "0"),
+        ("--dtype", "int8"), ("--models-dir", "absent"),
+    ),
     "skills verify": (("--check-only",), ("--workdir", "absent")),
     "models list": (("--models-dir", "absent"), ("--models-dir", "text.txt"), ("--models-dir", "folder/none")),
     "models show": (("--models-dir", "absent"), ("--models-dir", "text.txt"), ("more",)),

@@ -11,7 +11,7 @@ UINT8, FLOAT32 = 0, 6
 
 @dataclass(frozen=True)
 class Tensor:
-    """`has_memory` is planned memory, `has_value` an initial value in the file."""
+    """`has_memory` is planned memory, `has_value` an initial value in the file; `place` is a buffer and an offset."""
 
     sizes: tuple[int, ...]
     scalar_type: int = UINT8
@@ -19,6 +19,7 @@ class Tensor:
     has_memory: bool = True
     has_value: bool = False
     name: str = ""
+    place: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ Value = Tensor | Number | Values | int
 class Method:
     """Inputs and outputs are numbers of `values`; a value that is no tensor may be its kind in the schema's union.
 
-    `delegates` are names of backends and their payloads, which lie in the program itself.
+    `delegates` are names of backends and their payloads, which lie in the program itself. `buffers` are the sizes of
+    its planned memory.
     """
 
     name: str = "forward"
@@ -60,6 +62,22 @@ class Method:
     outputs: Sequence[int] = (1,)
     calls: Sequence[Call] = ()
     delegates: Sequence[tuple[str, bytes]] = ()
+    buffers: Sequence[int] = ()
+
+
+# An input of 40 bytes, two results of 80 and 120 bytes, and an output of 20 that lies where the input was.
+PLANNED = Method(
+    values=(
+        Tensor((10,), FLOAT32, place=(1, 0)),
+        Tensor((20,), FLOAT32, place=(1, 64)),
+        Tensor((30,), FLOAT32, place=(2, 0)),
+        Tensor((5,), FLOAT32, place=(1, 0)),
+    ),
+    inputs=(0,),
+    outputs=(3,),
+    calls=(Call("aten::relu.out", (0, 1)), Call("aten::exp.out", (1, 2)), Call("aten::sum.out", (2, 3))),
+    buffers=(144, 120),
+)
 
 
 def build_program(*methods: Method, identifier: bytes = b"ET12") -> bytes:
@@ -83,12 +101,17 @@ def build_program(*methods: Method, identifier: bytes = b"ET12") -> bytes:
 
 def _write_method(writer: Writer, hole: int, method: Method, first_payload: int) -> None:
     called = {5: 4, 6: 4, 7: 4} if method.calls else {}
-    fields = writer.table(hole, {0: 4, 2: 4, 3: 4, 4: 4, **called})
+    planned = {8: 4} if method.buffers else {}
+    fields = writer.table(hole, {0: 4, 2: 4, 3: 4, 4: 4, **called, **planned})
     writer.string(fields[0], method.name)
     for entry, value in zip(writer.vector(fields[2], len(method.values)), method.values, strict=True):
         _write_value(writer, entry, value)
     _write_numbers(writer, fields[3], method.inputs)
     _write_numbers(writer, fields[4], method.outputs)
+    if method.buffers:
+        sizes = (0, *method.buffers)
+        at = _write_numbers(writer, fields[8], [half for size in sizes for half in (size & 0xFFFFFFFF, size >> 32)])
+        struct.pack_into("<I", writer.data, at, len(sizes))
     if method.calls:
         _write_calls(writer, fields, method, first_payload)
 
@@ -141,7 +164,8 @@ def _write_value(writer: Writer, hole: int, value: Value) -> None:
     struct.pack_into("<I", writer.data, tensor[5], int(value.has_value))
     _write_numbers(writer, tensor[2], value.sizes)
     if value.has_memory:
-        writer.table(tensor[6], {0: 4})
+        allocation = writer.table(tensor[6], {0: 4, 1: 4})
+        struct.pack_into("<II", writer.data, allocation[0], *(value.place or (0, 0)))
     if value.name:
         writer.string(writer.table(tensor[9], {1: 4})[1], value.name)
 
@@ -150,5 +174,5 @@ def _write_numbers(writer: Writer, hole: int, numbers: Sequence[int]) -> int:
     """Returns where the length of the list stands."""
     places = writer.vector(hole, len(numbers))
     for at, number in zip(places, numbers, strict=True):
-        struct.pack_into("<i", writer.data, at, number)
+        struct.pack_into("<i" if number < 0 else "<I", writer.data, at, number)
     return (places[0] if places else len(writer.data)) - 4

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import signal
+import struct
 import sys
 import time
 from pathlib import Path
@@ -39,6 +40,8 @@ def main() -> int:
     options.etdump_path.write_bytes(_trace(options))
     if options.kernel_samples:
         _write_samples(options)
+    if options.steps_path:
+        _write_steps(options)
     options.result_path.write_text("not JSON at all" if options.behave == "garbage" else json.dumps(_result(options)))
     return 0
 
@@ -55,11 +58,21 @@ def _fill_the_disk(path: Path) -> int:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    for name in ("model_path", "inputs", "hide_isa", "method_name", "input_shapes", "count_file"):
+    for name in (
+        "model_path",
+        "inputs",
+        "hide_isa",
+        "load_options",
+        "page_cache",
+        "exec_clock",
+        "method_name",
+        "input_shapes",
+        "count_file",
+    ):
         parser.add_argument(f"--{name}", default="")
     for name in ("num_executions", "warmup", "warmup_max", "traced_executions", "cpu_threads"):
         parser.add_argument(f"--{name}", type=int, default=1)
-    for name in ("etdump_path", "result_path", "outputs_path", "kernel_samples"):
+    for name in ("etdump_path", "result_path", "outputs_path", "kernel_samples", "workload", "steps_path"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--behave", default="well")
     parser.add_argument("--latency_ms", type=float, default=2.0)
@@ -76,7 +89,7 @@ def _trace(options: argparse.Namespace) -> bytes:
         return b""
     length = int(options.latency_ms * 1e6)
     events = []
-    for run in range(options.traced_executions - (options.behave == "short trace")):
+    for run in range(options.traced_executions * _count(options, "trace") - (options.behave == "short trace")):
         start = 10 * length * (run + 1)
         events += [
             Event("Convolution (NHWC, F32) IGEMM #1", start, start + length * 6 // 10, delegated=True),
@@ -86,6 +99,22 @@ def _trace(options: argparse.Namespace) -> bytes:
         ]
     data = build_etdump([("Execute", events)])
     return data[: len(data) // 2] if options.behave == "truncated trace" else data
+
+
+def _count(options: argparse.Namespace, kind: str) -> int:
+    """The steps of a sequence of the workload (phase), or those of a traced one (trace); 1 without a workload."""
+    if not options.workload:
+        return 1
+    lines = [line.split() for line in options.workload.read_bytes().partition(b"\ndata\n")[0].decode().splitlines()]
+    return sum(int(words[2]) if kind == "phase" else len(words) - 1 for words in lines if words[0] == kind)
+
+
+def _write_steps(options: argparse.Namespace) -> None:
+    """Steps that take equal parts of nine tenths of a sequence."""
+    steps = _count(options, "phase") - (options.behave == "short steps")
+    step = int(options.latency_ms * 1e6 * (2 if options.behave == "long steps" else 0.9)) // steps
+    numbers = options.num_executions, steps, *[step] * (options.num_executions * steps)
+    options.steps_path.write_bytes(b"ETSTEPS1" + struct.pack(f"<{len(numbers)}q", *numbers))
 
 
 def _write_samples(options: argparse.Namespace) -> None:
@@ -111,7 +140,8 @@ def _result(options: argparse.Namespace) -> dict[str, object]:
         "method_name": "forward", "threads": options.cpu_threads, "cpu_affinity": sorted(os.sched_getaffinity(0)),
         "features_seen": ["avx2"], "features_hidden": [n for n in options.hide_isa.split(",") if n], "isa_proof": "",
         "load_ns": 1000, "warmup_ns": times[:2], "warmup_steady": True, "latency_ns": times, "traced_ns": times,
-        "peak_bytes": 1 << 20, "cpu_before": state, "cpu_after": state,
+        "peak_bytes": 1 << 20, "cached_share": {"in": 1.0, "out": 0.0}.get(options.page_cache),
+        "cpu_before": state, "cpu_after": state,
         "cpu_time": cpu_time if times else None,
         "outputs": outputs,
     }  # fmt: skip

@@ -3,6 +3,7 @@
 import atexit
 import gzip
 import shutil
+import struct
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from etprof.core.layout import MANIFEST, METRICS, export_meta_path
 from etprof.export.graph_file import load_graph
 from etprof.export.meta import load_meta, save_meta
 from etprof.runner.bundle_archive import open_archive
+from etprof.runner.planned_workload import PlannedInput, PlannedPhase, PlannedWorkload, parse_workload, render_workload
 from etprof.skills.document import read_skill
 from etprof.store.json_file import write_json
 from etprof.store.kernel_files import load_kernels, write_rows
@@ -27,19 +29,23 @@ from etprof.store.plan_file import load_plan
 from etprof.store.rules_file import load_rules
 from etprof.store.session_file import load_session
 from etprof.store.timeline_files import load_timeline
+from etprof.store.workload_file import load_workload
 from etprof.traces.etdump import read_etdump
 from etprof.traces.kernel_samples import read_kernel_samples
+from etprof.traces.llm_log import read_llm_log
+from etprof.traces.memory_plan import read_memory_plans
 from etprof.traces.perf_script import read_perf_script
 from etprof.traces.program import read_program
 from etprof.traces.program_graph import read_graphs
 from etprof.traces.runner_result import read_runner_result
+from etprof.traces.steps_file import read_steps
 from etprof.traces.stock_log import read_stock_log
 from etprof.traces.trace_file import read_trace
 from etprof.traces.xnn_log import read_xnn_log
 from fuzzed import EXAMPLES, Format, damage
 from onnxruntime_builder import Node, write_profile
 from payload_builder import DELEGATED
-from program_builder import build_program
+from program_builder import PLANNED, Method, Number, build_program
 from sample_builder import NEON, SME, place, samples, write_samples
 from scripted_device import a_runnable_plan, run_scripted
 from trace_builder import RECORDED, an_inference, read_inferences
@@ -108,6 +114,27 @@ def _plan() -> Format:
     return _of_file(path, load_plan)
 
 
+def _workload() -> Format:
+    path = _folder() / "workload.json"
+    inputs: list[dict[str, object]] = [{"random": [0, 9], "seed": 1, "shape": [1, 4]}, {"arange": True, "shape": [4]}]
+    inputs += [{"value": 1.5}, {"file": "a.bin", "dtype": "int64"}]
+    write_json(path, {"phases": [{"name": "all", "inputs": inputs, "repeats": 3, "resets": True, "advance": 4}]})
+    return _of_file(path, load_workload)
+
+
+def _planned_workload() -> Format:
+    phase = PlannedPhase("decode", "forward", (PlannedInput((1, 2), 0, 2), PlannedInput((), 64)), 3, True, (0, 2))
+    planned = PlannedWorkload((phase,), bytes(128), has_state=True, shared=(1,))
+    path = _folder() / "a.workload"
+    return Format(path, render_workload(planned), lambda path: parse_workload(path.read_bytes(), path.name))
+
+
+def _steps() -> Format:
+    path = _folder() / "a.steps"
+    path.write_bytes(b"ETSTEPS1" + struct.pack("<8q", 2, 3, 10, 20, 30, 11, 21, 31))
+    return _of_file(path, read_steps)
+
+
 def _bundle() -> Format:
     """The archive before it is compressed, where damage reaches what is inside."""
     packed = a_packed_bundle(_folder() / "bundle.tar.gz")
@@ -128,6 +155,7 @@ def _text(text: str, read: Callable[[Path], object]) -> Format:
 _PERF = "runner 7 10.000001: 55d0a1b2 xnn_f32_gemm_minmax_ukernel_4x8__neonfma (/lib/libx.so)\n" * 3
 _RULES = '{"rules": [{"pattern": "^conv", "category": "Convolution", "subcategory": "mine"}]}'
 _XNN_LOG = "Using gemm microkernel 'xnn_qd8_f32_qc8w_gemm_minmax_ukernel_4x16c4__neondot'\n" * 2
+_LLM_LOG = 'PyTorchObserver {"prompt_tokens":14,"generated_tokens":54,"inference_start_ms":1760077802998}\n' * 2
 _SKILL = next((ROOT / "agent_skill_ml_profiling").glob("04_*.md"))
 
 FORMATS: dict[str, Callable[[], Format]] = {
@@ -136,7 +164,11 @@ FORMATS: dict[str, Callable[[], Format]] = {
         write_profile(_folder() / "a.ortprofile", [Node("Conv", 5), Node("Relu", 1)], runs=2), read_trace
     ),
     "program": lambda: Format(_folder() / "a.pte", build_program(), read_program),
+    "program's facts": lambda: Format(
+        _folder() / "a.pte", build_program(Method("get_max_seq_len", (Number(128),), (), (0,))), read_program
+    ),
     "program's graph": lambda: Format(_folder() / "a.pte", build_program(DELEGATED), read_graphs),
+    "program's memory": lambda: Format(_folder() / "a.pte", build_program(PLANNED), read_memory_plans),
     "result": lambda: _of_file(_run() / "on" / "on_t1.result.json", read_runner_result),
     "manifest": partial(_of_session, MANIFEST),
     "metrics": partial(_of_session, METRICS),
@@ -147,11 +179,15 @@ FORMATS: dict[str, Callable[[], Format]] = {
     "timeline CSV": _timeline,
     "perf text": lambda: _text(_PERF, partial(read_perf_script, architecture="arm64")),
     "XNNPACK log": lambda: _text(_XNN_LOG, read_xnn_log),
+    "log of a language model": lambda: _text(_LLM_LOG, read_llm_log),
     "stock log": lambda: _of_file(
         ROOT / "tests" / "data" / "logs" / "stock_runner.txt",
         lambda path: read_stock_log(path.read_text(encoding="utf-8", errors="replace")),
     ),
     "plan": _plan,
+    "workload": _workload,
+    "workload for runners": _planned_workload,
+    "times of steps": _steps,
     "rules": lambda: _text(_RULES, load_rules),
     "bundle": _bundle,
     "skill contract": lambda: _of_file(_SKILL, read_skill),

@@ -28,9 +28,11 @@ __all__ = [
     "explore",
     "export",
     "forecast",
+    "llm",
     "load_run",
     "peaks",
     "profile",
+    "read_llm_log",
     "read_trace",
     "register_model",
     "run_plan",
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from etprof.api.fleet import Fleet
     from etprof.api.forecasting import RunForecast, calibrate, forecast
     from etprof.api.history import History
+    from etprof.api.llm import llm, read_llm_log
     from etprof.api.profiling import profile, run_plan
     from etprof.api.runs import Run, RunComparison, compare, load_run
     from etprof.api.tables import Table
@@ -71,6 +74,7 @@ else:
         "etprof.api.forecasting": ("RunForecast", "calibrate", "forecast"),
         "etprof.api.fleet": ("Fleet",),
         "etprof.api.history": ("History",),
+        "etprof.api.llm": ("llm", "read_llm_log"),
         "etprof.api.profiling": ("profile", "run_plan"),
         "etprof.api.runs": ("Run", "RunComparison", "compare", "load_run"),
         "etprof.api.tables": ("Table",),

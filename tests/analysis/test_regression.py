@@ -31,13 +31,14 @@ tolerances = st.floats(0.0, 2.0)
 
 def check(
     run: Session, known_good: Session = KNOWN_GOOD, *, tolerance: float = 0.05, within: float | None = None,
-    **outputs: Any,
+    memory_tolerance: float | None = None, **outputs: Any,
 ) -> RegressionCheck:  # fmt: skip
     return check_regression(
         labelled("known good", known_good, outputs.get("before")),
         labelled("new", run, outputs.get("after")),
         tolerance,
         within,
+        memory_tolerance,
     )
 
 
@@ -280,3 +281,45 @@ def test_another_runner_and_other_hidden_features_are_findings() -> None:
     messages = [f.message for f in check(other).findings if f.kind is FindingKind.RUNS_DIFFER]
     assert "on, 1 thread: the runner differs: native, python." in messages
     assert "on, 1 thread: the list of hidden features differs: none, avx2." in messages
+
+
+def holding(mib: float, *, spread: float = 0.0) -> Session:
+    """The known-good run with so much memory at the peak, a little more in every second block."""
+    results = tuple(
+        replace(r, peak_bytes=round(mib * (1 + spread * (r.index % 2)) * 2**20)) for r in KNOWN_GOOD.results
+    )
+    return replace(KNOWN_GOOD, results=results)
+
+
+@pytest.mark.parametrize(
+    ("mib", "spread", "expected"),
+    [
+        (100.0, 0.001, Outcome.PASS), (101.0, 0.0, Outcome.PASS), (110.0, 0.001, Outcome.FAIL),
+        (101.0, 0.05, Outcome.INCONCLUSIVE),
+    ],
+)  # fmt: skip
+def test_memory_is_judged_by_its_interval_over_blocks(mib: float, spread: float, expected: Outcome) -> None:
+    judged = check(holding(mib, spread=spread), holding(100.0), memory_tolerance=0.03)
+    assert {variant.memory.outcome for variant in judged.variants if variant.memory} == {expected}
+    assert judged.outcome is expected
+
+
+def test_memory_is_not_judged_unless_asked_and_less_is_never_wrong() -> None:
+    assert check(holding(200.0), holding(100.0)).outcome is Outcome.PASS
+    assert check(holding(50.0), holding(100.0), memory_tolerance=0.0).outcome is Outcome.PASS
+
+
+def test_memory_of_two_runners_or_of_none_is_inconclusive() -> None:
+    python = replace(KNOWN_GOOD, results=tuple(replace(r, runner="python") for r in holding(100.0).results))
+    unknown = replace(KNOWN_GOOD, results=tuple(replace(r, peak_bytes=None) for r in KNOWN_GOOD.results))
+    for run, why in ((python, "different runners, native and python"), (unknown, "not known in both")):
+        judged = check(run, holding(100.0), memory_tolerance=0.05)
+        assert judged.outcome is Outcome.INCONCLUSIVE
+        assert all(why in variant.memory.reason for variant in judged.variants if variant.memory)
+
+
+def test_memory_of_an_emulated_run_is_inconclusive() -> None:
+    emulated = replace(holding(100.0), device=replace(KNOWN_GOOD.device, times_are_real=False))
+    (first, *_) = check(emulated, holding(100.0), memory_tolerance=0.05).variants
+    assert first.memory is not None
+    assert first.memory.outcome is Outcome.INCONCLUSIVE

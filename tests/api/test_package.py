@@ -23,6 +23,7 @@ COMMANDS = {
     },
     "profile": {"model", "dry_run", "write_plan", "history", "no_wait"},
     "explore": {"model", "history", "no_wait"},
+    "llm": {"model", "history", "no_wait", "dry_run", "log", "wide", "as_csv", "as_json"},
     "run_plan": {"history", "no_wait", "plan_file", "config", "remote_device", "analysis_only", "dry_run", "verbose"},
     "export": {
         "model_option", "quantize", "quant_scheme", "quant_granularity", "weight_bits", "group_size", "calibration",

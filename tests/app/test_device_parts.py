@@ -1,6 +1,9 @@
 """What devices get from the runners."""
 
+import fcntl
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,21 @@ def test_the_python_runner_is_used_when_it_is_asked_for() -> None:
     runner = PARTS.find_host_runner("python", ignore)
     assert runner.command[:2] == (sys.executable, "-c")
     assert (runner.can_sample, runner.note) == (False, "The Python runner was used, as requested.")
+
+
+def test_who_comes_second_waits_until_the_first_has_built_the_runner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ETPROF_CACHE", str(tmp_path))
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with ThreadPoolExecutor(1) as pool:
+        first = os.open(tmp_path, os.O_RDONLY)
+        fcntl.flock(first, fcntl.LOCK_EX)
+        second = pool.submit(PARTS.find_host_runner, "auto", ignore)
+        with pytest.raises(TimeoutError):
+            second.result(timeout=0.3)
+        os.close(first)
+        assert second.result(timeout=20).is_python
 
 
 def test_without_a_compiler_the_python_runner_steps_in_and_says_why(

@@ -12,7 +12,7 @@ from etprof.core.layout import graph_path
 from etprof.export.graph_file import save_graph
 from etprof.traces.program_graph import read_graphs
 from payload_builder import DELEGATED
-from program_builder import Method, build_program
+from program_builder import Method, Number, build_program
 from trace_builder import recorded_graph
 
 
@@ -51,3 +51,10 @@ def test_a_trace_may_be_given_the_program_in_place_of_a_graph_file(model: Path) 
     model.write_bytes(build_program(replace(DELEGATED, name="encode"), Method("decode")))
     with pytest.raises(UsageError, match=r"several methods and none is called forward: encode, decode"):
         load_named_graph(model)
+
+
+def test_methods_that_only_return_a_value_have_no_graph(model: Path) -> None:
+    model.write_bytes(build_program(DELEGATED, Method("get_max_seq_len", (Number(128),), (), (0,))))
+    assert list(read_model_graphs(model)) == ["forward"]
+    save_graph(graph_path(model), replace(read_graphs(model)["forward"], model="named"))
+    assert read_model_graphs(model)["forward"].model == "named"

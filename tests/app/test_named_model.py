@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from documented_commands import find_command
-from etprof.app.named_model import require_model
+from etprof.app.named_model import find_absent_export, require_model
 from etprof.core.errors import UsageError
 from etprof.export.request import ExportRequest, Quantization
 
@@ -67,6 +67,31 @@ def test_the_name_of_a_file_that_is_not_there_tells_how_to_make_it(
         quantization=quantized if asked["quantize"] else None,
     )  # fmt: skip
     assert request.pte == Path(typed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ("out_m/artifacts/m_xnnpack_fp32.pte", ExportRequest("m")),
+        ("out_m/artifacts/m_portable_fp16.pte", ExportRequest("m", backend="portable", dtype="fp16")),
+        ("out_m/artifacts/m_xnnpack_q8.pte", ExportRequest("m", quantization=Quantization())),
+        (
+            "out_m/artifacts/m_xnnpack_q4.pte",
+            ExportRequest("m", quantization=Quantization("linear-dynamic", weight_bits=4)),
+        ),
+        ("elsewhere/m_xnnpack_fp32.pte", None),
+        ("out_m/artifacts/m_fp32.pte", None),
+        ("out_there/artifacts/there_xnnpack_fp32.pte", None),
+    ],
+)
+def test_a_path_that_an_export_writes_to_stands_for_it_while_the_file_is_not_there(
+    typed: str, wanted: ExportRequest | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    there = tmp_path / "out_there/artifacts/there_xnnpack_fp32.pte"
+    there.parent.mkdir(parents=True)
+    there.touch()
+    assert find_absent_export(Path(typed)) == wanted
 
 
 def test_without_any_export_the_hint_is_to_make_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

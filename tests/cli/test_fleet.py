@@ -34,6 +34,9 @@ def test_devices_are_listed_and_plans_run_from_the_command_line_and_from_python(
 ) -> None:
     fleet.start_worker("scripted:phone", "scripted:tablet=2", "broken:board")
     at = ("--scheduler", fleet.address)
+    if find_spec("executorch"):
+        fleet.start_etprof("-m", "etprof", "fleet", "worker", "--exports", "--spool", str(fleet.spool), *at, offers=1)
+        assert "exports models (torch " in " ".join(run_etprof("fleet", "devices", *at).split())
     said = run_etprof("fleet", "devices", "--on", "chip-phone", *at)
     assert "scripted:phone" in said
     assert "tablet" not in said
@@ -66,6 +69,9 @@ def test_devices_are_listed_and_plans_run_from_the_command_line_and_from_python(
     ("arguments", "said"),
     [
         (("run", "absent.json"), "absent.json"),
+        (("run", "toy_cnn", "--dtype", "int8"), "There is no dtype called 'int8'"),
+        (("run", "toy_cnn", "--models-dir", "absent"), "There is no models folder absent"),
+        (("run", "{plan}", "--quantize"), "are for names of models"),
         (("run", "{plan}", "--on", "sme2 and"), "a label is missing at its end"),
         (("run", "{plan}", "{plan}"), "is named twice"),
         (("run", "{plan}", "--resume", "--out", "absent"), "holds no runs of a fleet"),

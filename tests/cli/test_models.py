@@ -7,7 +7,7 @@ import pytest
 from conftest import run_etprof
 from etprof.cli.main import main
 from etprof.export import dependencies
-from program_builder import Method, Tensor, build_program
+from program_builder import Method, Number, Tensor, build_program
 
 Capture = pytest.CaptureFixture[str]
 
@@ -89,3 +89,20 @@ def test_a_program_shows_its_methods_and_what_they_take_give_and_remember(tmp_pa
         ["method", "encode"], ["inputs", "uint8 [5]"], ["outputs", "uint8 [2]"], ["state", "count, uint8 [1]"],
         ["method", "decode"], ["inputs", "uint8 [5]"], ["outputs", "uint8 [2]"], ["state", "none"],
     ]  # fmt: skip
+
+
+def test_a_program_shows_what_its_methods_have_in_common_and_what_it_says_of_itself(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    path = tmp_path / "model.pte"
+    cache = Tensor((4,), name="cache", place=(2, 0))
+    both = [
+        Method(name, (cache, Tensor((5,), place=(1, 0)), Tensor((2,), place=(1, 16))), inputs=(1,), outputs=(2,))
+        for name in ("prefill", "decode")
+    ]
+    path.write_bytes(build_program(*both, Method("get_max_seq_len", (Number(128),), (), (0,))))
+    assert main(["models", "show", str(path)]) == 0
+    *methods, common, fact = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in methods if line.startswith("method")] == ["prefill", "decode"]
+    assert common == "The methods have their state in common."
+    assert fact.split() == ["get_max_seq_len", "128"]

@@ -1,5 +1,6 @@
 """`etprof profile` in the words of its options."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from etprof.core.errors import UsageError
 from etprof.devices.local import local_platform
 from etprof.store.plan_file import load_plan
 from etprof.store.session_file import load_session
+from etprof.store.workload_file import load_workload
 from mounts import mounted
 from scripted_kind import add_scripted_kind
 
@@ -85,6 +87,19 @@ def test_the_plan_is_written_to_be_edited_and_run(out_toy_cnn: Path, capsys: Cap
     assert load_plan(Path("plan.json")).schedule.time_budget_s == 120
     assert main(["run", "plan.json", "--dry-run"]) == 0
     assert capsys.readouterr().out == wanted
+
+
+def test_a_method_and_a_workload_are_part_of_the_plan(out_toy_cnn: Path, capsys: Capture) -> None:
+    model = str(out_toy_cnn / "artifacts" / "toy_cnn_xnnpack_fp32.pte")
+    Path("frames.json").write_text(json.dumps({"phases": [{"name": "frames", "inputs": [{"value": 1}], "repeats": 9}]}))
+    options = ["--workload", "frames.json", "--method", "forward", "--write-plan", "plan.json", "--device", "scripted"]
+    assert main(["profile", model, *options]) == 0
+    plan = load_plan(Path("plan.json"))
+    assert (plan.method, plan.workload) == ("forward", load_workload(Path("frames.json")))
+    capsys.readouterr()
+    Path("frames.json").write_text(json.dumps({"phases": [{"name": "frames", "repeats": 0}]}))
+    assert main(["profile", model, "--workload", "frames.json", "--device", "scripted"]) == 2
+    assert "frames.json: phases[0].repeats (frames) is 0" in capsys.readouterr().err
 
 
 def test_a_models_name_uses_its_export_where_nothing_has_changed(out_toy_cnn: Path, capsys: Capture) -> None:

@@ -62,3 +62,30 @@ def test_files_of_an_earlier_run_are_removed_and_others_stay(tmp_path: Path) -> 
     remove_stale_files(job)
     assert [path.exists() for path in ours] == [False] * 5
     assert [path.exists() for path in others] == [True] * 2
+
+
+def test_a_start_is_timed_where_the_runner_is_what_starts(tmp_path: Path) -> None:
+    job = replace(a_job(tmp_path), page_cache="out")
+    assert runner_flags(job)[-6:-2] == ["--page_cache", "out", "--exec_clock", "1"]
+    launched = runner_flags(with_experiment(job, launcher=("perf", "stat")))
+    assert "--page_cache" in launched
+    assert "--exec_clock" not in launched, "a launcher would lose the program that it launched"
+    emulated = runner_flags(job, is_emulated=True)
+    assert not {"--page_cache", "--exec_clock"} & set(emulated)
+
+
+def test_a_workload_is_a_flag_and_the_times_of_its_steps_are_another(tmp_path: Path) -> None:
+    job = replace(a_job(tmp_path), workload=tmp_path / "on.workload", steps=tmp_path / "on_t1.steps")
+    flags = runner_flags(job)
+    assert flags[flags.index("--workload") + 1] == str(job.workload)
+    assert flags[flags.index("--steps_path") + 1] == str(job.steps)
+    assert "--steps_path" not in runner_flags(replace(job, steps=None))
+    assert "--workload" not in runner_flags(a_job(tmp_path))
+
+
+def test_load_options_are_flags_with_the_file_of_the_run(tmp_path: Path) -> None:
+    options = (("weight_cache_enabled", True), ("workspace_sharing_mode", 0), ("packed_cache_path", "packed"))
+    job = replace(with_experiment(a_job(tmp_path), load_options=options), packed_cache=tmp_path / "on_t1.packed")
+    flags = runner_flags(job)
+    expected = f"weight_cache_enabled=true,workspace_sharing_mode=0,packed_cache_path={tmp_path}/on_t1.packed"
+    assert flags[flags.index("--load_options") + 1] == expected

@@ -53,6 +53,10 @@ FLOORS: dict[str, tuple[Floor, ...]] = {
         (DYNAMIC, 25, 38, 0.9),
         (LINEAR_4_GROUPED, 10, 26, 0.9),
     ),
+    # RMSNorm's mean, layer norms, embeddings and the writes to the cache are left out.
+    "tiny_decoder": (("fp32", 110, 13, 0.8), (LINEAR_4_GROUPED, 15, 13, 0.8)),
+    "tiny_encoder_decoder": (("fp32", 110, 8, 0.8),),
+    "tiny_video": (("fp32", 100, 1, 1.0),),
     "edgetam_image_encoder": (
         ("fp32", 90, 1, 1.0),
         ("fp16", 30, 1, 1.0),

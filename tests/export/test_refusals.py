@@ -83,7 +83,7 @@ def lower(which: str, log: Path) -> tuple[LeftOperator, ...]:
             captured, partitioner=[XnnpackPartitioner()], compile_config=get_xnnpack_edge_compile_config()
         )
     rules = frozenset(config.target_name for config in ALL_PARTITIONER_CONFIGS)
-    return describe_delegation(edge.exported_program().graph_module, observed.refusals, rules).left
+    return describe_delegation([edge.exported_program().graph_module], observed.refusals, rules).left
 
 
 def test_each_operator_is_left_out_for_the_reason_we_name(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from etprof.core.errors import DeviceError
 from etprof.mcp import fleet_answers
 from etprof.mcp.server import build_server
 from etprof.mcp.workspace import Workspace
@@ -55,3 +56,6 @@ def test_a_model_is_profiled_on_each_device(workspace: Workspace, fleet: TestFle
     assert "on 2 of 2 devices" in gathered.gains[0]
     assert gathered.page == "out/combined_report.html"
     assert told[-1].endswith(": arrived")
+    # A name is for a worker that exports, which is not there.
+    with pytest.raises(DeviceError, match="toy_cnn has to be exported"):
+        fleet_answers.gather(workspace, "toy_cnn", lambda *_: None, on="", repeat=1, out="other")

@@ -102,7 +102,7 @@ def test_a_client_learns_which_tools_only_read(workspace: Path) -> None:
     hints, instructions = talk(workspace, conversation)
     assert {name for name, reads in hints.items() if reads} == READING
     assert {name for name, reads in hints.items() if not reads} == {
-        "export", "run", "peaks", "self_test", "explore", "check", "fleet_devices", "fleet_run",
+        "export", "run", "peaks", "self_test", "explore", "llm", "check", "fleet_devices", "fleet_run",
     }  # fmt: skip
     assert "--allow-run" in instructions
 
@@ -173,7 +173,10 @@ def test_no_path_leads_out_of_the_workspace(workspace: Path) -> None:
             await call(client, "export", model="toy_cnn", outdir="../stolen"),
             await call(client, "run", model="../outside/x.pte"),
             await call(client, "run", model=model, output_root="link/runs"),
+            await call(client, "run", model=model, workload="../outside/workload.json"),
             await call(client, "explore", model="toy_cnn", output_root="link/runs"),
+            await call(client, "llm", model="../outside/x.pte"),
+            await call(client, "llm", model=model, output_root="link/runs"),
         ]
 
     for answer in talk(workspace, conversation, "--allow-run"):

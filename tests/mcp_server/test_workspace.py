@@ -1,5 +1,6 @@
 """A guest stays in its folder: by no path, no link and no file that names another file does it get out."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +55,19 @@ def test_a_link_is_followed_before_it_is_judged(workspace: Workspace) -> None:
             workspace.inside(path)
     with pytest.raises(UsageError, match="is not a path"):
         workspace.inside("loop/x")
+
+
+def test_a_workload_and_the_files_it_names_lie_inside(workspace: Workspace) -> None:
+    file = workspace.root / "decode.json"
+    for path, is_inside in (("ids.bin", True), ("../outside/ids.bin", False), ("/etc/passwd", False)):
+        file.write_text(json.dumps({"phases": [{"name": "decode", "inputs": [{"file": path}]}]}))
+        if is_inside:
+            assert workspace.load_workload("decode.json").files == (Path(path),)
+            continue
+        with pytest.raises(UsageError, match="outside of the workspace"):
+            workspace.load_workload("decode.json")
+    with pytest.raises(UsageError, match="outside of the workspace"):
+        workspace.load_workload("../decode.json")
 
 
 def test_a_whole_run_is_let_through(workspace: Workspace, run: Path) -> None:

@@ -29,6 +29,7 @@ from report_builder import (
     with_kernels,
     with_roofline,
 )
+from workload_builder import a_workload_run, analyze, with_samples
 
 WIDTHS = (390, 1280, 1920)
 SHOWN = "table.operators tbody tr:not(.detail):not([hidden]) button.unfold"
@@ -92,6 +93,33 @@ def test_nothing_is_wider_than_its_place_and_no_text_is_cut_off(browser: Browser
         tables = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
         assert browser.ask(f"{tables}.map(e => e.closest('section').id)") == []
     browser.screenshot(Path(os.environ.get("ETPROF_SCREENSHOTS", complete.parent)) / f"complete_{width}.png")
+
+
+@pytest.fixture(scope="module")
+def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("workload")
+    path = folder / "report.html"
+    run = with_samples(a_workload_run(folder, growth={"on": 0.2}))
+    path.write_text(FORMATS["html"].render(analyze(run)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_phases_of_a_workload_fit_their_place(browser: Browser, workload: Path, width: int) -> None:
+    browser.open(workload, width)
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    assert browser.ask(_WIDER_THAN_PARENT) == []
+    assert browser.ask(_CUT_OFF) == []
+    assert browser.ask("document.querySelector('nav a[href=\"#phases\"]').textContent") == "Phases"
+    shown = "[...document.querySelectorAll('#phases figure svg')].filter(d => d.getBoundingClientRect().height)"
+    assert browser.ask(f"{shown}.length") == 2
+    if width > 1000:
+        tables = "[...document.querySelectorAll('#phases .scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+        assert browser.ask(f"{tables}.length") == 0
+        assert browser.ask("document.querySelector('#summary').getBoundingClientRect().bottom") <= 800
+    assert browser.console_messages() == []
+    kept = Path(os.environ.get("ETPROF_SCREENSHOTS", workload.parent))
+    browser.screenshot(kept / f"phases_{width}.png", "#phases")
 
 
 def test_the_first_screen_needs_no_scrolling(browser: Browser, complete: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from etprof.core.estimates import Interval
 from etprof.core.findings import Finding, FindingKind
-from etprof.core.regression import Outcome, RegressionCheck, VariantCheck
+from etprof.core.regression import MemoryCheck, Outcome, RegressionCheck, VariantCheck
 from etprof.core.report import CategoryChange
 from etprof.reports.check_summary import render
 from report_builder import HOSTILE
@@ -70,3 +70,11 @@ def test_hostile_names_stay_text() -> None:
     text = render(hostile)
     assert "<script>" not in text
     assert "](b)" not in text.replace("\\]", "")
+
+
+def test_memory_has_a_table_where_it_was_judged() -> None:
+    growth = MemoryCheck(Outcome.FAIL, "the whole interval lies beyond the tolerance", Interval(1.0, 0.98, 1.02))
+    text = render(replace(CHECK, variants=(replace(VARIANT, memory=growth),), memory_tolerance=0.03))
+    assert "; peak memory may grow by 3.0 %." in text
+    assert "| on, 1 thread | **fail** | 100.0 % (98.0 % to 102.0 %) | 1.0 MiB | 2.0 MiB |" in text
+    assert "Growth of the peak" not in render(CHECK)

@@ -25,6 +25,7 @@ from report_builder import (
     with_kernels,
     with_roofline,
 )
+from workload_builder import a_phase_report
 
 KINDS: dict[str, Callable[[Path], Report]] = {
     "pair": a_report,
@@ -34,6 +35,7 @@ KINDS: dict[str, Callable[[Path], Report]] = {
     "hostile": hostile,
     "thread counts": at_thread_counts,
     "with roofline": with_roofline,
+    "workload": a_phase_report,
     "with kernels": lambda folder: with_kernels(a_report(folder)),
 }
 TEXTS = ("md", "html", "console")

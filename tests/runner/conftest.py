@@ -69,6 +69,12 @@ def odd_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def stateful_models(odd_models: Path) -> Path:
+    """Models that keep state, exported by the same process."""
+    return odd_models / "stateful"
+
+
+@pytest.fixture(scope="session")
 def kernel_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The models of export_kernel_models.py that this session needs, each with its input."""
     if EXPORTED_ELSEWHERE:

@@ -1,4 +1,4 @@
-"""Run as a program: exports models that are not one tensor in, one tensor out, each with its input."""
+"""Run as a program: exports models that are not one tensor in, one tensor out, or keep state."""
 
 import sys
 from collections.abc import Mapping
@@ -9,6 +9,9 @@ import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.passes import MemoryPlanningPass
+from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
+
+POSITIONS, WIDTH, WORDS = 16, 8, 32
 
 
 class Counter(torch.nn.Module):  # type: ignore[misc]
@@ -54,10 +57,71 @@ class Twice(torch.nn.Module):  # type: ignore[misc]
         return rows * 2.0
 
 
+class Decoder(torch.nn.Module):  # type: ignore[misc]
+    """Writes what it embeds into its cache; its output depends on all that was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = torch.nn.Embedding(WORDS, WIDTH)
+        self.layer = torch.nn.Linear(WIDTH, WIDTH)
+        self.register_buffer("cache", torch.zeros(POSITIONS, WIDTH))
+
+    def forward(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        self.cache.index_copy_(0, positions, self.embedding(ids)[0])
+        result: torch.Tensor = self.layer(self.cache).sum(0, keepdim=True)
+        return result
+
+
+class Decaying(torch.nn.Module):  # type: ignore[misc]
+    """Starts with ones and halves them in each inference."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("memory", torch.ones(1, WIDTH))
+        self.layer = torch.nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, frame: torch.Tensor) -> torch.Tensor:
+        self.memory.mul_(0.5)
+        result: torch.Tensor = self.layer(frame) + self.memory
+        return result
+
+
 def lower(models: Mapping[str, Any], inputs: Any, config: ExecutorchBackendConfig | None = None, **how: Any) -> bytes:
     exported = {name: torch.export.export(model.eval(), inputs, strict=False, **how) for name, model in models.items()}
     edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     return bytes(edge.to_executorch(config).buffer)
+
+
+def lower_methods(methods: Mapping[str, Any], config: ExecutorchBackendConfig, **facts: Any) -> bytes:
+    edge = to_edge_transform_and_lower(dict(methods), partitioner=[XnnpackPartitioner()], constant_methods=facts)
+    return bytes(edge.to_executorch(config).buffer)
+
+
+def decoder_methods(model: torch.nn.Module, names: tuple[str, ...]) -> dict[str, Any]:
+    tokens = torch.export.Dim("tokens", min=1, max=POSITIONS)
+    dynamic = torch.zeros(1, 4, dtype=torch.int64), torch.arange(4)
+    one = torch.zeros(1, 1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
+    first = torch.export.export(model, dynamic, dynamic_shapes=({1: tokens}, {0: tokens}), strict=False)
+    later = {name: torch.export.export(model, one, strict=False) for name in names[1:]}
+    return {names[0]: first, **later}
+
+
+def lower_stateful_models() -> dict[str, bytes]:
+    torch.manual_seed(0)
+    decoder = Decoder().eval().requires_grad_(False)
+    apart = ExecutorchBackendConfig()
+    shared = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(share_mutable_buffers=True))
+    started = ExecutorchBackendConfig(passes=[InitializedMutableBufferPass(["memory"])])
+    frame = torch.export.export(Decaying().eval().requires_grad_(False), (torch.randn(1, WIDTH),), strict=False)
+    two = ("prefill", "decode")
+    return {
+        "decoder": lower_methods(
+            decoder_methods(decoder, ("forward",)), apart, get_max_seq_len=POSITIONS, use_kv_cache=True
+        ),
+        "shared": lower_methods(decoder_methods(decoder, two), shared),
+        "apart": lower_methods(decoder_methods(decoder, two), apart),
+        "decaying": lower_methods({"forward": frame}, started),
+    }
 
 
 def main(folder: Path) -> None:
@@ -76,6 +140,9 @@ def main(folder: Path) -> None:
     for name, program in programs.items():
         (folder / f"{name}.pte").write_bytes(program)
         (folder / f"{name}.input_0.bin").write_bytes(row[0].numpy().tobytes())
+    (folder / "stateful").mkdir()
+    for name, program in lower_stateful_models().items():
+        (folder / "stateful" / f"{name}.pte").write_bytes(program)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from etprof.core.memory import PACKING, STAGES, Cached, classify_cached
 from etprof.runner.block_runner import is_steady, warm_up
 from etprof.runner.cpu_features import present_features
 from etprof.traces.etdump import read_etdump
@@ -99,3 +100,31 @@ def test_steady_means_that_two_windows_have_the_same_median() -> None:
     assert is_steady([9, 9, 9, 100, 101, 99, 100, 99, 102])
     assert not is_steady([100, 100, 100, 110, 110, 110])
     assert not is_steady([100] * 5)
+
+
+def test_a_start_has_its_stages_with_their_memory_and_parts_that_add_up(toy_cnn: Path, tmp_path: Path) -> None:
+    options = ("--load_options", "workspace_sharing_mode=1,weight_cache_enabled=true")
+    result, _ = run(toy_cnn, tmp_path, "--num_executions", "2", "--warmup", "1", "--page_cache", "out", *options)
+    stages = {stage["name"]: stage for stage in result["stages"]}
+    assert list(stages) == [name for name in STAGES if name != PACKING]
+    for stage in stages.values():
+        parts = ("model_bytes", "library_bytes", "cache_bytes", "file_bytes", "anonymous_bytes")
+        assert sum(stage[part] for part in parts) == stage["rss_bytes"] <= result["peak_bytes"]
+    assert result["load_ns"] == stages["program"]["duration_ns"] + stages["method"]["duration_ns"]
+    need(classify_cached(result["cached_share"]) is not Cached.IN, "this file system keeps every page in memory")
+    assert classify_cached(result["cached_share"]) is Cached.OUT
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("weight_cache=true", "XNNPACK has no load option 'weight_cache'; Did you mean 'weight_cache_enabled'?"),
+        ("workspace_sharing_mode=9", "workspace_sharing_mode takes 0, 1 or 2"),
+        ("weight_cache_enabled=true,packed_cache_path=p", "The Python runner cannot set packed_cache_path."),
+    ],
+)
+def test_a_load_option_that_it_cannot_set_is_refused(
+    toy_cnn: Path, tmp_path: Path, options: str, sentence: str
+) -> None:
+    result, _ = run(toy_cnn, tmp_path, "--load_options", options, expect=2)
+    assert sentence in result["error"]

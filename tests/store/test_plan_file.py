@@ -1,6 +1,7 @@
 """Plans as users write them, and what they get back for their mistakes."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -229,7 +230,11 @@ def test_a_missing_or_broken_file_is_said_in_one_sentence(tmp_path: Path) -> Non
         load_plan(broken)
 
 
-CONFIGS = sorted(Path(__file__).parents[2].glob("model_profiling/configs/*/*.json"))
+CONFIGS = sorted(
+    path
+    for folder in ("examples", "templates")
+    for path in Path(__file__).parents[2].glob(f"model_profiling/configs/{folder}/*.json")
+)
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.name)
@@ -310,3 +315,57 @@ def test_a_runtime_that_is_not_known_is_refused() -> None:
     with pytest.raises(PlanError, match=r"experiments\[0\].runtime is 'tflite': runtimes are executorch"):
         build(with_experiment(runtime="tflite"))
     assert build(with_experiment(runtime="executorch")).program("only").runtime == "executorch"
+
+
+def test_load_options_and_the_page_cache_survive_a_file(tmp_path: Path) -> None:
+    options = {"weight_cache_enabled": True, "packed_cache_path": "packed", "workspace_sharing_mode": 1}
+    plan = build_plan(
+        {
+            "model": "m.pte",
+            "output_root": "out",
+            "experiments": [{"name": "plain"}, {"name": "cached", "load_options": options}],
+            "schedule": {"page_cache": "in"},
+        },
+        "plan.json",
+    )
+    assert plan.experiment("cached").load_options == tuple(options.items())
+    assert plan.pairs == (Pair("plain", "cached"),)
+    save_plan(tmp_path / "plan.json", plan)
+    assert load_plan(tmp_path / "plan.json") == plan
+
+
+def test_load_options_are_compared_within_what_hides_the_same() -> None:
+    cached = {"load_options": {"weight_cache_enabled": True}}
+    experiments = [
+        {"name": "off", "hide_isa": ["sme2"]}, {"name": "on"}, {"name": "on_cached", **cached},
+        {"name": "off_cached", "hide_isa": ["sme2"], **cached},
+    ]  # fmt: skip
+    plan = build_plan({"model": "m.pte", "output_root": "out", "experiments": experiments}, "plan.json")
+    assert {(pair.baseline, pair.candidate) for pair in plan.pairs} == {
+        ("off", "on"), ("off_cached", "on_cached"), ("off", "off_cached"), ("on", "on_cached"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weight_cache": True}, "XNNPACK has no load option 'weight_cache'; Did you mean 'weight_cache_enabled'?"),
+        ({"threads": 2}, "XNNPACK has no load option 'threads'; known: workspace_sharing_mode"),
+        ({"weight_cache_enabled": 1}, "weight_cache_enabled takes true or false"),
+        ({"workspace_sharing_mode": 3}, "workspace_sharing_mode takes 0, 1 or 2"),
+        ({"workspace_sharing_mode": True}, "workspace_sharing_mode takes 0, 1 or 2"),
+        ({"packed_cache_path": "packed"}, "packed_cache_path needs weight_cache_enabled: true"),
+        ({"weight_cache_enabled": True, "packed_cache_path": "../packed"}, "packed_cache_path takes a plain file name"),
+        ({"weight_cache_enabled": True, "packed_cache_path": "a,b"}, "packed_cache_path takes a plain file name"),
+    ],
+)
+def test_a_load_option_that_the_backend_would_ignore_is_refused(options: dict[str, Any], message: str) -> None:
+    value = {"model": "m.pte", "output_root": "out", "experiments": [{"name": "on", "load_options": options}]}
+    with pytest.raises(PlanError, match=re.escape(message)):
+        build_plan(value, "plan.json")
+
+
+def test_load_options_are_executorchs() -> None:
+    experiments = [{"name": "on", "runtime": "onnxruntime", "load_options": {"weight_cache_enabled": True}}]
+    with pytest.raises(PlanError, match="which only ExecuTorch takes"):
+        build_plan({"model": "m.pte", "output_root": "out", "experiments": experiments}, "plan.json")

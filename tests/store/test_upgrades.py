@@ -107,6 +107,13 @@ def test_what_version_5_added_is_filled_in(tmp_path: Path) -> None:
         (None, "", (), (), "")
     }
     assert (session.exploration, session.dropped) == (None, ())
+    assert (record.weight_bytes, record.state_bytes) == (None, None)
+    assert session.plan.schedule.page_cache == "as is"
+    assert {session.plan.workload, *(e.workload for e in session.plan.experiments)} == {None}
+    assert {each.program.workload for each in session.programs} == {None}
+    assert {(r.steps, r.sequences_agree) for r in session.results} == {("", None)}
+    assert {e.load_options for e in session.plan.experiments} == {()}
+    assert {(r.stages, r.planned_bytes, r.cached_share) for r in session.results} == {((), None, None)}
 
 
 def test_a_run_of_version_1_that_was_interrupted_had_no_report_and_a_bare_model_no_meta(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from etprof.core.errors import TraceError
 from etprof.core.program import ProgramFile, ProgramTensor
 from etprof.traces.program import read_program
-from program_builder import FLOAT32, Method, Tensor, build_program
+from program_builder import FLOAT32, Call, Method, Number, Tensor, build_program
 
 pytestmark = pytest.mark.portable
 
@@ -83,3 +83,55 @@ def test_a_program_that_was_cut_off_or_changed_is_read_or_refused_and_nothing_el
         path.write_bytes(changed)
         with suppress(TraceError):
             read_program(path)
+
+
+def test_a_method_that_only_returns_a_number_is_a_fact_of_the_program(tmp_path: Path) -> None:
+    facts = {"get_max_seq_len": 128, "use_kv_cache": True, "get_n_bos": -1}
+    methods = [Method(name, (Number(value),), (), (0,)) for name, value in facts.items()]
+    program = read(tmp_path, Method("encode"), *methods)
+    assert program.facts == facts
+    assert [method.name for method in program.computing] == ["encode"]
+    # The only one that computes is what runs where none is named.
+    assert program.find("") == program.methods[0]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Method("takes_an_input", (Number(1), Tensor((2,))), (1,), (0,)),
+        Method("returns_two", (Number(1), Number(2)), (), (0, 1)),
+        Method("returns_a_tensor", (Tensor((2,)),), (), (0,)),
+        Method("computes", (Number(1),), (), (0,), calls=(Call("aten::add.out", (0,)),)),
+    ],
+    ids=lambda method: method.name,
+)
+def test_any_other_method_is_no_fact(tmp_path: Path, method: Method) -> None:
+    assert read(tmp_path, method).facts == {}
+
+
+def test_operators_outside_of_delegates_have_their_names(tmp_path: Path) -> None:
+    calls = (Call("aten::add.out", (0, 1)), Call("llama::update_cache.out", (0,)), Call("aten::add.out", (1, 0)))
+    assert read(tmp_path, Method(calls=calls)).methods[0].operators == ("aten::add.out", "llama::update_cache.out")
+
+
+def test_state_has_the_bytes_of_its_tensors(tmp_path: Path) -> None:
+    values = (Tensor((2, 3), FLOAT32, name="keys"), Tensor((5,)), Tensor((2,)))
+    assert read(tmp_path, Method(values=values, inputs=(1,), outputs=(2,))).methods[0].state_bytes == 24
+
+
+def test_methods_whose_state_has_a_buffer_of_its_own_have_it_in_common(tmp_path: Path) -> None:
+    def method(name: str, arena: int) -> Method:
+        values = (
+            Tensor((4,), name="cache", place=(arena, 0)),
+            Tensor((5,), place=(1, 0)),
+            Tensor((2,), place=(1, 16)),
+        )
+        return Method(name, values, inputs=(1,), outputs=(2,))
+
+    shared = read(tmp_path, method("prefill", 2), method("decode", 2))
+    assert (shared.shared_arenas, shared.state_bytes) == ((1,), 4)
+    assert len(shared.list_state(shared.methods)) == 1
+    apart = read(tmp_path, method("prefill", 1), method("decode", 1))
+    assert (apart.shared_arenas, apart.state_bytes) == ((), 8)
+    assert [each.state_arenas for each in read(tmp_path, method("decode", 2)).methods] == [(1,)]
+    assert read(tmp_path, method("decode", 2)).shared_arenas == ()

@@ -92,6 +92,12 @@ def name_device(device: DeviceInfo) -> str:
     return " ".join(dict.fromkeys(filter(None, (device.name, device.model, device.soc or device.cpu_model))))
 
 
+def name_model(record: ProgramRecord) -> str:
+    """The times of a workload are those of sequences, which are compared with no others."""
+    workload = record.program.workload
+    return f"{record.program.model.stem} ({workload.summary})" if workload else record.program.model.stem
+
+
 def _describe_run(session: Session, record: ProgramRecord) -> dict[str, object]:
     device, meta = session.device, record.export_meta
     runner = hashlib.sha256(json.dumps(dict(session.runner_sha256), sort_keys=True).encode()).hexdigest()[:16]
@@ -107,7 +113,7 @@ def _describe_run(session: Session, record: ProgramRecord) -> dict[str, object]:
     }
     return {
         "started_at": session.started_at,
-        "model": record.program.model.stem,
+        "model": name_model(record),
         "model_sha256": record.model_sha256,
         "precision": meta.precision if meta else "",
         "method": next(

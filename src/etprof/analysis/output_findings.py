@@ -10,12 +10,16 @@ from etprof.core.report import Comparison
 from etprof.core.run import Session
 from etprof.core.units import format_count
 
+_DEVELOPS = "Outputs are those of the first inference after loading; times are of many in a row, as state develops."
+_RESET = "It is reset before each sequence of the workload, and before phases that ask for it."
+
 
 def find_output_findings(run: LoadedRun, comparisons: Sequence[Comparison] = ()) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for session in run.sessions:
         own = [loaded for loaded in run.variants if loaded.session is session]
         found += [*_keeps_state(session), *_not_finite(own), *_not_compared(own, session), *_vary(own)]
+        found += _not_reset(own)
         found += find_accuracy_findings(own, comparisons)
     return tuple(dict.fromkeys(found))
 
@@ -27,8 +31,19 @@ def _keeps_state(session: Session) -> Iterator[Finding]:
             FindingKind.KEEPS_STATE,
             f"{model} keeps state between inferences, in {format_count(len(record.state), 'tensor')}: "
             f"{'; '.join(record.state)}.",
-            "Outputs are those of the first inference after loading; times are of many in a row, as state develops.",
+            _RESET if record.program.workload else _DEVELOPS,
         )
+
+
+def _not_reset(variants: list[LoadedVariant]) -> Iterator[Finding]:
+    for loaded in variants:
+        if any(result.sequences_agree is False for result in loaded.results):
+            yield Finding(
+                FindingKind.OUTPUTS_VARY,
+                f"{loaded.variant.label}: a second sequence in the same process gave other outputs than the first.",
+                "The model keeps something that a reset does not reach, or draws random numbers: its sequences are not "
+                "repetitions of the same work.",
+            )
 
 
 def _not_finite(variants: list[LoadedVariant]) -> Iterator[Finding]:

@@ -11,7 +11,13 @@ from math import inf, log10
 
 from etprof.analysis.output_differences import output_tolerance as precision_tolerance
 from etprof.analysis.output_differences import relative_difference
-from etprof.analysis.regression import REPORTED_APART, describe_precision_change, judge_slowdown, list_failed_blocks
+from etprof.analysis.regression import (
+    REPORTED_APART,
+    check_memory,
+    describe_precision_change,
+    judge_slowdown,
+    list_failed_blocks,
+)
 from etprof.core.loaded_run import LoadedRun
 from etprof.core.plan import Variant
 from etprof.core.regression import Outcome, RegressionCheck, VariantCheck
@@ -23,7 +29,11 @@ _SLACK_DB = 1.0
 
 
 def check_programs(
-    run: LoadedRun, report: Report, tolerance: float, output_tolerance: float | None = None
+    run: LoadedRun,
+    report: Report,
+    tolerance: float,
+    output_tolerance: float | None = None,
+    memory_tolerance: float | None = None,
 ) -> RegressionCheck:
     """Whoever states an `output_tolerance` accepts a change of precision whose outputs stay within it."""
     is_accepted = output_tolerance is not None
@@ -32,7 +42,12 @@ def check_programs(
         output_tolerance = min(precision_tolerance(record.export_meta) for pair in sides for record in pair)
     checks = [
         _check_outputs(
-            each, run, report, _check_time(each, report, tolerance), tolerance=output_tolerance, is_accepted=is_accepted
+            each,
+            run,
+            report,
+            _check_costs(each, report, tolerance, memory_tolerance),
+            tolerance=output_tolerance,
+            is_accepted=is_accepted,
         )
         for each in report.comparisons
     ]
@@ -48,6 +63,7 @@ def check_programs(
         failures=(*list_failed_blocks(session), *dict.fromkeys(filter(None, changes)), *(f for _, f in checks if f)),
         doubts=tuple(_list_doubts(run)),
         findings=tuple(finding for finding in report.findings if finding.kind not in REPORTED_APART),
+        memory_tolerance=memory_tolerance,
     )
 
 
@@ -66,6 +82,15 @@ def _check_time(comparison: Comparison, report: Report, tolerance: float) -> Var
         peak_bytes=(before.peak_bytes, after.peak_bytes),
         categories=comparison.categories,
     )
+
+
+def _check_costs(
+    comparison: Comparison, report: Report, tolerance: float, memory_tolerance: float | None
+) -> VariantCheck:
+    before, after = report.of(comparison.baseline), report.of(comparison.candidate)
+    emulated = "" if report.times_are_real else comparison.reason
+    memory = check_memory(before, after, memory_tolerance, emulated)
+    return replace(_check_time(comparison, report, tolerance), memory=memory)
 
 
 def _check_outputs(

@@ -15,18 +15,20 @@ from etprof.analysis.output_differences import output_tolerance as precision_tol
 from etprof.analysis.output_differences import relative_difference
 from etprof.analysis.run_pairs import compare_variants, list_differences
 from etprof.analysis.timing.doubts import find_different_outputs
-from etprof.analysis.timing.speedup import MINIMUM_PAIRS, more_blocks
+from etprof.analysis.timing.speedup import MINIMUM_PAIRS, estimate_unpaired_speedup, more_blocks
 from etprof.core.errors import UsageError
 from etprof.core.estimates import Interval
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.loaded_run import LoadedRun
 from etprof.core.model import ExportMeta
 from etprof.core.plan import Variant
-from etprof.core.regression import Outcome, RegressionCheck, VariantCheck
+from etprof.core.regression import MemoryCheck, Outcome, RegressionCheck, VariantCheck
 from etprof.core.report import Report, VariantReport
 from etprof.core.run import BlockResult, Session
+from etprof.core.workload import Workload
 
 # Findings of a run that the check reports as failures or doubts of its own.
+_MEMORY_SEED = 0
 REPORTED_APART = (FindingKind.BLOCK_FAILED, FindingKind.OUTPUTS_DIFFER, FindingKind.INCOMPLETE)
 
 
@@ -52,7 +54,11 @@ class CheckedRun:
 
 
 def check_regression(
-    known_good: CheckedRun, run: CheckedRun, tolerance: float, output_tolerance: float | None = None
+    known_good: CheckedRun,
+    run: CheckedRun,
+    tolerance: float,
+    output_tolerance: float | None = None,
+    memory_tolerance: float | None = None,
 ) -> RegressionCheck:
     """Whoever states an `output_tolerance` accepts a change of precision whose outputs stay within it."""
     is_accepted = output_tolerance is not None
@@ -60,9 +66,14 @@ def check_regression(
         output_tolerance = min(_own_tolerance(side) for side in (known_good, run))
     _refuse_strangers(known_good, run)
     shared = [key for key in known_good.variants if key in run.variants]
+    incomparable = _no_times(known_good, run)
     differences = {key: _compare_outputs(known_good, run, key) for key in shared}
     variants = tuple(
-        replace(variant, output_difference=differences[key])
+        replace(
+            variant,
+            output_difference=differences[key],
+            memory=check_memory(known_good.variants[key], run.variants[key], memory_tolerance, incomparable),
+        )
         for key in shared
         if (variant := _check_variant(known_good, run, key, tolerance)) is not None
     )
@@ -82,6 +93,7 @@ def check_regression(
         ),
         doubts=tuple(_doubts(known_good, run, differences, variants)),
         findings=tuple(_findings(known_good, run)),
+        memory_tolerance=memory_tolerance,
     )
 
 
@@ -106,6 +118,21 @@ def judge_slowdown(speedup: Interval | None, noise_floor: float | None, toleranc
     else:
         outcome, reason = Outcome.FAIL, "the whole interval lies beyond the tolerance"
     return VariantCheck("", outcome, reason, slowdown, noise_floor)
+
+
+def check_memory(
+    before: VariantReport, after: VariantReport, tolerance: float | None, incomparable: str = ""
+) -> MemoryCheck | None:
+    """The verdict on peak memory, by the interval over blocks as for time; None where it is not asked for."""
+    if tolerance is None:
+        return None
+    if before.runner != after.runner:
+        incomparable = incomparable or f"measured by different runners, {before.runner} and {after.runner}"
+    if incomparable or not before.memory or not after.memory:
+        return MemoryCheck(Outcome.INCONCLUSIVE, incomparable or "the peak memory is not known in both")
+    peaks = before.memory.block_peaks, after.memory.block_peaks
+    judged = judge_slowdown(estimate_unpaired_speedup(*peaks, _MEMORY_SEED), None, tolerance, min(map(len, peaks)))
+    return MemoryCheck(judged.outcome, judged.reason, judged.slowdown)
 
 
 def _refuse_strangers(known_good: CheckedRun, run: CheckedRun) -> None:
@@ -152,7 +179,13 @@ def _no_times(known_good: CheckedRun, run: CheckedRun) -> str:
     before, after = known_good.session.device, run.session.device
     if (before.cpu_model, before.architecture) != (after.cpu_model, after.architecture):
         return f"the runs were made on different CPUs, {before.cpu_model} and {after.cpu_model}"
-    return ""
+    ours, theirs = (_list_workloads(side.session) for side in (known_good, run))
+    return "" if ours == theirs else "the runs have different workloads"
+
+
+def _list_workloads(session: Session) -> list[Workload | None]:
+    workloads = (each.program.workload for each in session.programs)
+    return list(dict.fromkeys(each and each.outline for each in workloads))
 
 
 def _compare_outputs(known_good: CheckedRun, run: CheckedRun, key: Variant) -> float | None:

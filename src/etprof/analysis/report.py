@@ -1,6 +1,6 @@
 """Puts the numbers of a run together into the Report that every format renders."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from etprof.analysis.advice.next_steps import find_next_steps
@@ -13,6 +13,7 @@ from etprof.analysis.graph.work import add_work
 from etprof.analysis.graph_views import build_views
 from etprof.analysis.kernels.sample_tracks import build_sample_tracks
 from etprof.analysis.kernels.variant_kernels import add_evidence
+from etprof.analysis.memory_use import describe_memory
 from etprof.analysis.model_advice import list_backgrounds
 from etprof.analysis.model_findings import find_model_findings
 from etprof.analysis.operators.accounting import build_accounting, build_categories
@@ -28,6 +29,8 @@ from etprof.analysis.operators.roofline import add_roofline, add_rooflines
 from etprof.analysis.operators.timeline import build_tracks
 from etprof.analysis.output_differences import output_tolerance
 from etprof.analysis.output_findings import find_output_findings
+from etprof.analysis.phase_operators import PhaseWork, divide_by_phase, join_phases
+from etprof.analysis.phases import build_phases, find_phase_doubts
 from etprof.analysis.predicted_kernels import KernelTables, predict_run
 from etprof.analysis.program_accuracy import describe_program
 from etprof.analysis.runtime_differences import find_runtime_differences
@@ -40,12 +43,14 @@ from etprof.analysis.timing.speedup import measure_noise_floor
 from etprof.core.explanation import Explanation
 from etprof.core.findings import Finding, FindingKind
 from etprof.core.graph import GraphNode
+from etprof.core.load_options import format_options
 from etprof.core.loaded_run import LoadedRun, LoadedVariant
 from etprof.core.operators import OperatorId
 from etprof.core.plan import Variant
-from etprof.core.report import Report, Track, VariantReport
-from etprof.core.run import Session
+from etprof.core.report import LatencySummary, Report, Track, VariantReport
+from etprof.core.run import BlockResult, Session
 from etprof.core.runtimes import EXECUTORCH
+from etprof.core.trace import Trace
 from etprof.core.units import NS_PER_MS
 
 
@@ -57,6 +62,7 @@ class VariantAnalysis:
     details: tuple[OperatorDetail, ...] = ()
     nodes: Mapping[OperatorId, GraphNode] | None = None
     tracks: tuple[Track, ...] = ()
+    phases: tuple[PhaseWork, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +109,7 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, tables: KernelTa
             *doubts,
             *find_output_findings(run, comparisons),
             *(f for each in run.variants for f in list_trace_findings(each.variant, each.traces)),
+            *find_phase_doubts(run),
             *find_runtime_differences(run),
             *find_model_findings(run, reports, nodes),
         ),
@@ -116,10 +123,13 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, tables: KernelTa
         tracks=_list_tracks(run, analyses),
         run_line=build_run_line(run.sessions) if run.times_are_real else None,
         scaling=scaling,
+        plans=tuple(dict.fromkeys(each.plan for each in run.variants if each.plan)),
     )
     report = add_evidence(report, run, {variant: each.expected for variant, each in predicted.items()})
     explained = explain_programs(report, run, predicted)
     report = add_rooflines(add_explanation(report, predicted, explained[0]) if explained else report, run)
+    works = {variant: analysis.phases for variant, analysis in analyses.items() if analysis.phases}
+    report = replace(report, phases=build_phases(report, run, works))
     report = replace(report, choice=build_choice(run, {each.variant: each for each in report.variants}, predicted))
     return RunAnalysis(run, replace(report, views=build_views(run, report, nodes)), analyses, explained)
 
@@ -132,7 +142,7 @@ def _analyze_variant(loaded: LoadedVariant) -> VariantAnalysis:
         experiment=loaded.variant.experiment,
         threads=loaded.variant.threads,
         features_hidden=results[0].features_hidden if results else (),
-        latency=summarize_latency(timed),
+        latency=_summarize_latency(loaded, timed),
         accounting=None,
         categories=(),
         operators=(),
@@ -142,28 +152,55 @@ def _analyze_variant(loaded: LoadedVariant) -> VariantAnalysis:
         samples_ms=tuple(tuple(t / NS_PER_MS for t in r.latency_ns) for r in timed if r.latency_ns),
         noise_floor=measure_noise_floor([block_medians_ms(timed)], loaded.session.plan.schedule.seed),
         program=describe_program(loaded),
+        load_options=format_options(loaded.experiment.load_options),
+        memory=describe_memory(
+            results,
+            loaded.plan.total_bytes if loaded.plan else None,
+            schedule=loaded.session.plan.schedule,
+            times_are_real=loaded.times_are_real,
+        ),
     )
-    if not traces:
-        return VariantAnalysis(report)
+    return _add_traced(loaded, report, traces) if traces else VariantAnalysis(report)
+
+
+def _summarize_latency(loaded: LoadedVariant, timed: Sequence[BlockResult]) -> LatencySummary | None:
+    latency, workload = summarize_latency(timed), loaded.workload
+    if latency and workload and len(workload.traced_steps) < workload.step_count:
+        # Traced sequences leave steps out, so their time does not tell what the tracer costs.
+        return replace(latency, tracer_cost=None)
+    return latency
+
+
+def _add_traced(loaded: LoadedVariant, report: VariantReport, traces: Sequence[Trace]) -> VariantAnalysis:
+    """Where the time goes: per inference, or per sequence of a workload."""
     tables = collect_operators(traces)
     accounting = build_accounting(traces)
+    categories = build_categories(tables, accounting)
     details = describe_operators(tables, accounting.end_to_end_ns)
-    nodes = list_mapped(align_operators(tables, loaded.graph)) if loaded.graph else {}
-    details = tuple(replace(each, row=add_work(each.row, nodes.get(each.row.identity))) for each in details)
-    operators = tuple(detail.row for detail in details)
+    graph = loaded.graph
+    nodes = list_mapped(align_operators(tables, graph)) if graph else {}
+    phases = divide_by_phase(traces, tables, loaded.workload, nodes, loaded.record.program.method)
+    if phases:
+        whole = join_phases(phases, accounting.setup_ns)
+        accounting, categories, operators = whole.accounting, whole.categories, whole.operators
+        # Its shapes are not those of every step.
+        graph, nodes = None, {}
+    else:
+        details = tuple(replace(each, row=add_work(each.row, nodes.get(each.row.identity))) for each in details)
+        operators = tuple(detail.row for detail in details)
     report = replace(
         report,
         accounting=accounting,
-        categories=build_categories(tables, accounting),
+        categories=categories,
         operators=operators,
         unmatched_names=find_unmatched_names(traces),
-        layout_changes=list_layout_changes(operators, nodes, loaded.graph),
-        cancelling=find_cancelling(operators, nodes, loaded.graph, traces[0]),
+        layout_changes=list_layout_changes(operators, nodes, graph),
+        cancelling=find_cancelling(operators, nodes, graph, traces[0]),
         rollups=build_rollups(operators),
         apart=list_apart(traces),
         allocations=list_allocations(traces),
     )
-    return VariantAnalysis(report, details, nodes, build_tracks(loaded.variant, traces))
+    return VariantAnalysis(report, details, nodes, build_tracks(loaded.variant, traces), phases)
 
 
 def _list_tracks(run: LoadedRun, analyses: Mapping[Variant, VariantAnalysis]) -> tuple[Track, ...]:

@@ -107,6 +107,7 @@ def list_differences(before_label: str, before: Session, after_label: str, after
     ]
     facts = {
         "model file": (_name_models(before), _name_models(after)),
+        "workload": (_name_workloads(before), _name_workloads(after)),
         "CPU": (before.device.cpu_model, after.device.cpu_model),
         "system": (before.device.system, after.device.system),
     }
@@ -122,6 +123,11 @@ def list_differences(before_label: str, before: Session, after_label: str, after
         if one != other
     ]
     return findings
+
+
+def _name_workloads(session: Session) -> str:
+    workloads = (each.program.workload for each in session.programs)
+    return "; ".join(dict.fromkeys(each.summary if each else "none" for each in workloads))
 
 
 def _name_models(session: Session) -> str:

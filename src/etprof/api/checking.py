@@ -44,6 +44,7 @@ def check(
     *,
     tolerance: float = 0.05,
     output_tolerance: float | None = None,
+    memory_tolerance: float | None = None,
     device: str = "local",
     device_folder: str = "",
     emulator: str = "",
@@ -66,11 +67,11 @@ def check(
 
     Two models are measured in one run, interleaved; the options from `device` on are those of `profile` and are for
     models only. `tolerance` is the share of time that the new one may be slower, 0.05 for 5 %; `output_tolerance` is as
-    for `etprof check`.
+    for `etprof check`; `memory_tolerance` is the share by which peak memory may grow, which is not judged without it.
     """
     before, after = Path(old), Path(new)
     if before.is_dir() and after.is_dir():
-        return Check(gate.check_run(after, before, tolerance, output_tolerance))
+        return Check(gate.check_run(after, before, tolerance, output_tolerance, memory_tolerance))
     if before.is_dir() or after.is_dir():
         raise UsageError("A model cannot be checked against a run.", hint="Give two models, or two folders of runs.")
     require_positive(runs=runs, blocks=blocks, max_blocks=max_blocks)
@@ -94,4 +95,4 @@ def check(
             threads=parse_threads(threads),
         )
     run = finish_run(measured)
-    return Check(gate.check_measured(run._analysis, tolerance, output_tolerance), run)
+    return Check(gate.check_measured(run._analysis, tolerance, output_tolerance, memory_tolerance), run)

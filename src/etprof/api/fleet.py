@@ -7,6 +7,7 @@ from pathlib import Path
 from etprof.api import StrPath
 from etprof.api.runs import Run, load_run
 from etprof.api.tables import Table, build_table
+from etprof.app.fleet.asked_plans import NamedExports
 from etprof.app.fleet.runs import FleetRequest, default_folder, list_devices, run_fleet
 from etprof.app.fleet.words import FleetWords
 from etprof.reports.device_gains import DeviceGain
@@ -48,13 +49,18 @@ class Fleet:
         on: str = "",
         anywhere: bool = False,
         repeat: int = 1,
+        dtype: str = "",
+        quantize: bool = False,
+        models_dir: StrPath | None = None,
         out: StrPath | None = None,
         wait: bool = False,
         resume: bool = False,
         history: StrPath | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> FleetRuns:
-        """Runs plans, or profiles models (.pte), on each device that matches, or with `anywhere` on any one.
+        """Runs plans, or profiles models, on each device that matches, or with `anywhere` on any one.
+
+        A model is a .pte, or a name: a worker exports it first, in this `dtype` or quantised.
 
         The options are those of `etprof fleet run`; `progress` is called with a few words whenever something happens.
         """
@@ -69,6 +75,7 @@ class Fleet:
             resume=resume,
             history=Path(history) if history is not None else None,
             command=f"etprof.Fleet().run({names})",
+            named=NamedExports(dtype, quantize, Path(models_dir) if models_dir is not None else None),
         )
         outcome = run_fleet([Path(plan) for plan in plans], request, FleetWords(progress or (lambda _: None)))
         missing = [(r.job.plan_name, r.device, r.reason) for r in outcome.results if not r.has_arrived]

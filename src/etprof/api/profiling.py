@@ -26,6 +26,8 @@ from etprof.app.runs import MeasuredRun
 from etprof.app.thread_counts import parse_threads
 from etprof.core.errors import UsageError
 from etprof.core.plan import Plan
+from etprof.core.workload import Workload
+from etprof.store.workload_file import build_workload, load_workload
 
 
 def profile(
@@ -47,6 +49,8 @@ def profile(
     max_blocks: int = PROFILE_SCHEDULE.max_blocks,
     budget: str | float = "2m",
     kernels: bool = False,
+    method: str = "",
+    workload: StrPath | Mapping[str, Any] | Workload | None = None,
     output_root: StrPath | None = None,
     force: bool = False,
     resume: bool = False,
@@ -57,9 +61,10 @@ def profile(
 
     `model` is a .pte, or the name of a model, which is exported first unless that was done and nothing has changed.
     The options are those of `etprof profile`. `threads` is a number, several of them, or "auto". `budget` is a text
-    such as 90s or 10m, or a number of seconds. Where another run is measuring on that machine, this one waits for it,
-    or with wait=False is refused. `progress` is called with the number of finished blocks, the number of planned ones
-    and a few words; True shows a bar.
+    such as 90s or 10m, or a number of seconds. `workload` is the path of a workload file, or what such a file holds as
+    a dict: an iteration is then all of its phases once. Where another run is measuring on that machine, this one waits
+    for it, or with wait=False is refused. `progress` is called with the number of finished blocks, the number of
+    planned ones and a few words; True shows a bar.
     """
     require_positive(runs=runs, blocks=blocks, max_blocks=max_blocks)
     options = build_run_options(f"etprof.profile({Path(model).name!r})", force=force, resume=resume)
@@ -84,8 +89,16 @@ def profile(
             runs=runs,
             threads=parse_threads(threads),
             kernels=kernels,
+            method=method,
+            workload=_read_workload(workload),
         )
     return finish_run(measured)
+
+
+def _read_workload(given: StrPath | Mapping[str, Any] | Workload | None) -> Workload | None:
+    if given is None or isinstance(given, Workload):
+        return given
+    return build_workload(dict(given), "the workload") if isinstance(given, Mapping) else load_workload(Path(given))
 
 
 def run_plan(

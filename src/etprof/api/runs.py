@@ -8,9 +8,10 @@ from etprof.analysis.report import RunAnalysis
 from etprof.api import StrPath
 from etprof.api.tables import Cell, Table, build_table
 from etprof.app.gate import compare_analyzed
-from etprof.app.reporting import analyze, redact, write_report
-from etprof.core import kernel_records, records
+from etprof.app.reporting import analyze, describe_llm, redact, write_report
+from etprof.core import kernel_records, memory_records, phase_records, records
 from etprof.core.findings import Finding
+from etprof.core.llm import LlmRecord
 from etprof.core.report import NextStep, Report, VariantReport
 from etprof.reports import choice_tables, html_summary, sentences
 from etprof.reports.plain_text import printable
@@ -88,10 +89,41 @@ class ReportView:
         choice = self.report.choice
         return build_table(records.LayerRecord._fields, records.list_layers(choice) if choice else ())
 
+    def memory(self) -> Table:
+        """The parts of the peak, the memory at each stage of a start, and how long each stage took."""
+        return self._table(memory_records.MemoryRecord._fields, memory_records.list_memory)
+
+    def activations(self) -> Table:
+        """What is alive while each operator runs, by the memory plan of each program."""
+        rows = (row for plan in self.report.plans for row in memory_records.list_live(plan))
+        return build_table(memory_records.LiveRecord._fields, rows)
+
     def scaling(self) -> Table:
         """A row for each thread count of each experiment that was timed at several; none where there is no such."""
         scaling = self.report.scaling
         return build_table(records.ScalingRecord._fields, records.list_scaling(scaling) if scaling else ())
+
+    def phases(self) -> Table:
+        """A row for each phase of a workload in each variant, whole sequences last; none without a workload."""
+        phases = self.report.phases
+        return build_table(phase_records.PhaseRecord._fields, phase_records.list_phases(phases) if phases else ())
+
+    def steps(self) -> Table:
+        """A row for each step of each phase, neighbours together in long ones: does it slow down?"""
+        phases = self.report.phases
+        return build_table(phase_records.StepRecord._fields, phase_records.list_steps(phases) if phases else ())
+
+    def phase_categories(self) -> Table:
+        """A row for each category of each phase in each variant, per step."""
+        phases = self.report.phases
+        rows = phase_records.list_phase_categories(phases) if phases else ()
+        return build_table(phase_records.PhaseCategoryRecord._fields, rows)
+
+    def phase_operators(self) -> Table:
+        """A row for each operator of each phase in each variant, per step, the slowest first."""
+        phases = self.report.phases
+        rows = phase_records.list_phase_operators(phases) if phases else ()
+        return build_table(phase_records.PhaseOperatorRecord._fields, rows)
 
     def _table(
         self, columns: tuple[str, ...], list_records: Callable[[VariantReport], Iterable[tuple[Cell, ...]]]
@@ -117,6 +149,11 @@ class Run(ReportView):
     def folder(self) -> Path:
         """Where its files are, report.html among them."""
         return self._analysis.run.folder
+
+    def llm_tests(self) -> Table:
+        """A row for each test of a language model in each variant; none for any other run."""
+        results = describe_llm(self._analysis)
+        return build_table(LlmRecord._fields, (row.record for row in results.rows) if results else ())
 
     def redact(self) -> "Run":
         """The same run, whose report does not name user, host, serial numbers, paths and the command line."""

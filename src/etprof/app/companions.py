@@ -5,6 +5,7 @@ from pathlib import Path
 
 from etprof.core.plan import MODES, TIMING, TRACE, Experiment
 from etprof.core.run import Session
+from etprof.core.workload import Workload
 from etprof.store.earlier_runs import StoredSession, list_earlier, list_joined
 from etprof.store.session_file import load_session
 
@@ -49,9 +50,15 @@ def _difference(one: Session, newest: Session) -> str:
     ours, theirs = ({each.model_sha256 for each in session.programs} for session in (newest, one))
     if not (ours <= theirs or theirs <= ours):
         return f"measured another model file, {', '.join(one.model_names)}"
+    if not _list_workloads(one) & _list_workloads(newest):
+        return "ran another workload"
     if one.device.cpu_model != newest.device.cpu_model or one.device.times_are_real != newest.device.times_are_real:
         return f"was made on another device, {one.device.name} ({one.device.cpu_model})"
     return ""
+
+
+def _list_workloads(session: Session) -> set[Workload | None]:
+    return {each.program.workload and each.program.workload.outline for each in session.programs}
 
 
 def _has_results(session: Session, mode: str) -> bool:

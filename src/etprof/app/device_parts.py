@@ -1,8 +1,11 @@
 """What devices need from the runners: this machine's runner, bundles for other machines, and the features of a CPU."""
 
+import fcntl
+import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +21,7 @@ from etprof.devices.shell import Progress
 from etprof.devices.sme_units import read_local_sme_units
 from etprof.devices.usable_cores import count_usable_cores
 from etprof.export.dependencies import TESTED, installed_version, require_supported
-from etprof.runner import block_runner, python_runner
+from etprof.runner import block_runner, python_runner, sequence, work
 from etprof.runner.build import cache_dir, ensure_runner
 from etprof.runner.bundle import Bundle, ensure_bundle
 from etprof.runner.bundle_archive import open_archive
@@ -77,7 +80,8 @@ class RunnerParts:
         if name == "python":
             return _python_runner("The Python runner was used, as requested.")
         try:
-            runner = ensure_runner(progress)
+            with _one_builder():
+                runner = ensure_runner(progress)
             files = RunnerFiles((runner.path,), installed_sdk().libraries)
             return HostRunner(runner.command, can_sample=True, files=files)
         except DependencyError as error:
@@ -94,7 +98,8 @@ class RunnerParts:
             version = installed_version("executorch") or TESTED["executorch"]
             # What follows the plus sign says which build of that version it is.
             return open_archive(archive, architecture, version.partition("+")[0], progress)
-        return ensure_bundle(*resolve_parts(_TARGETS[architecture], None, None, progress), progress=progress)
+        with _one_builder():
+            return ensure_bundle(*resolve_parts(_TARGETS[architecture], None, None, progress), progress=progress)
 
     def find_runtime_runner(self, runtime: str) -> HostRunner:
         name = RUNTIMES[runtime].runner
@@ -115,11 +120,26 @@ class RunnerParts:
         return tuple(name for name, present in parse_x86_flags(cpuinfo).items() if present)
 
 
+@contextmanager
+def _one_builder() -> Iterator[None]:
+    """Of many runs that begin at once, as those of a fleet, the first builds the runner and the others find it."""
+    if not cache_dir().is_dir():
+        yield
+        return
+    # The folder itself: a cache that nothing can be written to is used as well.
+    handle = os.open(cache_dir(), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def _python_runner(note: str) -> HostRunner:
     files = RunnerFiles(_python_files(python_runner), tuple(python_runner.list_libraries()))
     command = (sys.executable, "-c", _PYTHON_RUNNER.format("python_runner"))
-    return HostRunner(command, can_sample=False, note=note, files=files)
+    return HostRunner(command, can_sample=False, note=note, files=files, is_python=True)
 
 
 def _python_files(runner: ModuleType) -> tuple[Path, ...]:
-    return tuple(Path(str(module.__file__)) for module in (runner, block_runner))
+    return tuple(Path(str(module.__file__)) for module in (runner, block_runner, sequence, work))

@@ -37,21 +37,33 @@ def compare_analyzed(baseline: RunAnalysis, candidate: RunAnalysis, names: Mappi
     )
 
 
-def check_run(run: Path, known_good: Path, tolerance: float, output_tolerance: float | None = None) -> RegressionCheck:
+def check_run(
+    run: Path,
+    known_good: Path,
+    tolerance: float,
+    output_tolerance: float | None = None,
+    memory_tolerance: float | None = None,
+) -> RegressionCheck:
     """`tolerance` is the share of time that a variant may be slower; `output_tolerance` is how far outputs may differ,
-    as a share of the largest value: by default what the precision of the model allows.
+    as a share of the largest value: by default what the precision of the model allows; `memory_tolerance` is the share
+    by which peak memory may grow, which is not judged without one.
 
     Of the known-good run manifest.json and metrics.json are enough: without its traces no categories are compared.
     """
     _refuse_twice(run, known_good, "checked against")
     labels = label_folders([known_good, run])
     sides = [_load(folder, label) for folder, label in zip((known_good, run), labels, strict=True)]
-    return check_regression(sides[0], sides[1], tolerance, output_tolerance)
+    return check_regression(sides[0], sides[1], tolerance, output_tolerance, memory_tolerance)
 
 
-def check_measured(analysis: RunAnalysis, tolerance: float, output_tolerance: float | None = None) -> RegressionCheck:
+def check_measured(
+    analysis: RunAnalysis,
+    tolerance: float,
+    output_tolerance: float | None = None,
+    memory_tolerance: float | None = None,
+) -> RegressionCheck:
     """The same for two models that were measured in one run, the known-good one as its baseline."""
-    return check_programs(analysis.run, analysis.report, tolerance, output_tolerance)
+    return check_programs(analysis.run, analysis.report, tolerance, output_tolerance, memory_tolerance)
 
 
 def _load(folder: Path, label: str) -> CheckedRun:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from etprof.analysis.history_rows import build_rows, identify_run, name_device
+from etprof.analysis.history_rows import build_rows, identify_run, name_device, name_model
 from etprof.analysis.regression import judge_slowdown
 from etprof.analysis.report import RunAnalysis
 from etprof.analysis.timing.trends import GROUPINGS, build_trend, compare_devices, estimate_against, group_trend
@@ -104,7 +104,7 @@ def check_against_history(run: Path, file: Path, tolerance: float) -> Regression
     report, session = analyze_loaded(loaded).report, loaded.session
     device, own = name_device(session.device), {identify_run(session, each) for each in session.programs}
     timed = [variant for variant in report.variants if variant.latency]
-    models = {variant.variant: loaded.of(variant.variant).model.stem for variant in timed}
+    models = {variant.variant: name_model(loaded.of(variant.variant).record) for variant in timed}
     trends = {
         (trend.model, trend.variant): trend
         for model in dict.fromkeys(models.values())

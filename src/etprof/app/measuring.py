@@ -10,9 +10,11 @@ from typing import Protocol
 
 import etprof
 from etprof.analysis.timing.disturbances import find_disturbance
+from etprof.app.block_answers import find_problem, read_result, with_log_tail
 from etprof.app.pace import SYSTEM_CLOCK, Clock, Pace, TimeLeft
 from etprof.app.plans import refuse_absent_features
 from etprof.app.program_checks import settle_plan
+from etprof.app.program_operators import refuse_missing_operators
 from etprof.app.program_pairs import refuse_other_work
 from etprof.app.reference_outputs import copy_references, keep_references
 from etprof.app.runs import MeasuredRun
@@ -32,9 +34,9 @@ from etprof.core.digest import files_sha256
 from etprof.core.errors import RunnerError, TraceError
 from etprof.core.estimates import Interval
 from etprof.core.exploration import Exploration
-from etprof.core.layout import block_files
+from etprof.core.layout import block_files, workload_path
+from etprof.core.load_options import PACKED_CACHE
 from etprof.core.plan import SEQUENTIAL, TIMING, TRACE, Block, Plan, Variant
-from etprof.core.result_limits import find_impossible
 from etprof.core.run import (
     EXECUTORCH_COMMIT,
     INPUTS_WRONG,
@@ -50,21 +52,20 @@ from etprof.core.run import (
 from etprof.core.runtimes import RUNTIMES
 from etprof.core.trace import Trace
 from etprof.core.units import format_ns
+from etprof.core.workload import Workload
 from etprof.devices.base import Device, merge_states
 from etprof.devices.core_types import resolve_cluster
 from etprof.devices.recorded import RecordedDevice
 from etprof.export.dependencies import executorch_commit
+from etprof.store.json_file import write_bytes
 from etprof.store.kept_blocks import keep_block
 from etprof.store.output_files import share_outputs
 from etprof.store.paths import check_inside
 from etprof.store.run_folder import check_resumable, has_begun, new_run_folder, remove_unfinished
 from etprof.store.run_lock import hold_run_folder
 from etprof.store.session_file import load_session, save_session
-from etprof.traces.runner_result import read_runner_result
-from etprof.traces.stock_log import read_stock_log
 from etprof.traces.trace_file import read_trace
 
-_LOG_TAIL_LINES = 8
 _SHORTEST_PAUSE_S = 5.0
 
 
@@ -90,16 +91,17 @@ def run_plan(
     plan: Plan, device: Device, observer: Observer, *, command: str, force: bool = False, resume: bool = False,
     notes: tuple[str, ...] = (), runner_sha256: Mapping[str, str] | None = None, prepared: tuple[str, ...] = (),
     clock: Clock = SYSTEM_CLOCK, began_s: float | None = None, older: Session | None = None,
-    plan_path: Path | None = None, exploration: Exploration | None = None,
+    plan_path: Path | None = None, exploration: Exploration | None = None, is_python: bool = False,
 ) -> MeasuredRun:  # fmt: skip
     """Runs every block of a plan. Results are saved after each, so an interruption keeps what was measured.
 
     `older` is the session to go on with, where it was loaded already. `began_s` is when the user asked for it, where
-    that was earlier than now: a time budget starts there. With `exploration` the variants race.
+    that was earlier than now: a time budget starts there. With `exploration` the variants race. `is_python` says that
+    the device runs models in a Python process.
     """
     began_s = clock.now() if began_s is None else began_s
     plan = _find_clusters(plan, device.describe())
-    session = begin_session(plan, device, command=command, notes=notes)
+    session, workloads = begin_session(plan, device, command=command, notes=notes, is_python=is_python)
     digests = {**(runner_sha256 or {}), **_digest_named_runners(plan)}
     session = replace(session, runner_sha256=digests, prepared=prepared, plan_path=plan_path, exploration=exploration)
     folder = plan.output_root
@@ -114,6 +116,8 @@ def run_plan(
             session = replace(older, plan=session.plan, command=command, notes=notes, exploration=exploration)
         else:
             session = keep_references(session)
+        for name, content in workloads.items():
+            write_bytes(folder / workload_path(name), content, durable=True)
         return measure(session, device, observer, clock=clock, began_s=began_s)
 
 
@@ -136,12 +140,16 @@ def replay(recording: Path, output_root: Path, observer: Observer, *, force: boo
         return measure(session, RecordedDevice(recording, recorded), observer)
 
 
-def begin_session(plan: Plan, device: Device, *, command: str, notes: tuple[str, ...]) -> Session:
-    """Checks everything that can be checked before time is spent."""
+def begin_session(
+    plan: Plan, device: Device, *, command: str, notes: tuple[str, ...], is_python: bool = False
+) -> tuple[Session, dict[str, bytes]]:
+    """Checks everything that can be checked before time is spent; with the workloads, by the experiment of each."""
     settled = settle_plan(plan)
+    refuse_missing_operators(plan, settled, is_python=is_python)
     refuse_other_work(plan, settled)
     refuse_absent_features(plan, device.describe())
-    return Session(
+    workloads = {each.record.experiments[0]: each.workload for each in settled if each.workload}
+    session = Session(
         plan=plan,
         device=device.describe(),
         programs=tuple(each.record for each in settled),
@@ -150,6 +158,7 @@ def begin_session(plan: Plan, device: Device, *, command: str, notes: tuple[str,
         started_at=utc_now(),
         notes=tuple(note for note in (*notes, *(each.note for each in settled)) if note),
     )
+    return session, workloads
 
 
 def _digest_named_runners(plan: Plan) -> dict[str, str]:
@@ -278,7 +287,9 @@ def _measure_block(
 def _run_block(block: Block, session: Session, device: Device) -> tuple[BlockResult, Trace | None]:
     """The block's result, and its trace where it left one that can be read."""
     folder = session.plan.output_root
-    program = session.program(block.variant).program
+    record = session.program(block.variant)
+    program = record.program
+    is_timed_workload = program.workload is not None and block.experiment.mode == TIMING
     files = block_files(block.variant, block.index, program.runtime)
     job = Job(
         block=block,
@@ -290,13 +301,17 @@ def _run_block(block: Block, session: Session, device: Device) -> tuple[BlockRes
         outputs=folder / files.outputs,
         timeout_s=session.plan.schedule.timeout_s,
         samples=folder / files.samples if block.experiment.mode == TRACE else None,
-        method=program.method,
+        method="" if program.workload else program.method,
         input_shapes=program.input_shapes,
         runtime=program.runtime,
+        workload=folder / workload_path(record.experiments[0]) if program.workload else None,
+        steps=folder / files.steps if is_timed_workload else None,
+        page_cache=session.plan.schedule.cache_of(block.index) if block.experiment.mode == TIMING else "",
+        packed_cache=_find_packed_cache(block, folder),
     )
     check_inside(job.log, folder)
     started_at = utc_now()
-    outcome, said, trace = _run_job(job, device)
+    outcome, said, trace = _run_job(job, device, program.workload)
     _refuse_for_every_variant(outcome, said, session, job)
     named = (replace(o, file=str(files.outputs / o.file) if o.file else "") for o in said.outputs)
     said = replace(said, outputs=tuple(named))
@@ -305,12 +320,25 @@ def _run_block(block: Block, session: Session, device: Device) -> tuple[BlockRes
         said,
         etdump=str(files.etdump) if job.etdump.exists() else "",
         samples=str(files.samples) if job.samples and job.samples.exists() else "",
+        steps=str(files.steps) if job.steps and job.steps.exists() else "",
         log=str(files.log),
         started_at=started_at,
         duration_s=round(outcome.duration_s, 3),
         retried=outcome.interruptions,
     )
     return result, trace
+
+
+def _find_packed_cache(block: Block, folder: Path) -> Path | None:
+    """The file for packed weights that a load option asks for; the first block of a variant begins without one."""
+    name = dict(block.experiment.load_options).get(PACKED_CACHE)
+    if name is None:
+        return None
+    path = folder / block.experiment.name / f"{block.variant.stem}.{name}.packed"
+    check_inside(path, folder)
+    if block.index == 0:
+        path.unlink(missing_ok=True)
+    return path
 
 
 def _refuse_for_every_variant(outcome: JobOutcome, said: RunnerResult, session: Session, job: Job) -> None:
@@ -322,7 +350,7 @@ def _refuse_for_every_variant(outcome: JobOutcome, said: RunnerResult, session: 
         raise RunnerError(f"No block can run {job.model}: {said.error.splitlines()[0]}", hint=f"Log: {job.log}")
 
 
-def _run_job(job: Job, device: Device) -> tuple[JobOutcome, RunnerResult, Trace | None]:
+def _run_job(job: Job, device: Device, workload: Workload | None) -> tuple[JobOutcome, RunnerResult, Trace | None]:
     """Runs a job and reads what it left; whatever went wrong is in `error`, with the log's end."""
     said, trace = RunnerResult(), None
     try:
@@ -335,7 +363,7 @@ def _run_job(job: Job, device: Device) -> tuple[JobOutcome, RunnerResult, Trace 
         problem = said.error or outcome.problem
         if not problem:
             trace = read_trace(job.etdump) if job.etdump.exists() or not said.is_stock else None
-            problem = _problem_of(said, trace, job)
+            problem = find_problem(said, trace, job, workload)
     except TraceError as error:
         problem = outcome.problem or error.message
     said = replace(
@@ -345,40 +373,6 @@ def _run_job(job: Job, device: Device) -> tuple[JobOutcome, RunnerResult, Trace 
         cpu_after=merge_states(said.cpu_after, outcome.after),
     )
     return outcome, said, trace
-
-
-def read_result(job: Job) -> RunnerResult:
-    """What the runner said of its block: in its result file, or in the log of a runner that writes none."""
-    experiment = job.block.experiment
-    if experiment.runner_path is None or job.result.exists():
-        said = read_runner_result(job.result)
-    else:
-        log = read_stock_log(job.log.read_text(encoding="utf-8", errors="replace"))
-        said = log.as_result(experiment.warmup.minimum)
-    if problem := find_impossible(said):
-        raise TraceError(f"What the runner said of {job.block.name} cannot be: {problem}.")
-    return said
-
-
-def _problem_of(said: RunnerResult, trace: Trace | None, job: Job) -> str:
-    """A block that lacks what it was run for has failed, whatever its exit code says."""
-    experiment = job.block.experiment
-    if experiment.mode == TIMING and len(said.latency_ns) != experiment.runs:
-        return f"{len(said.latency_ns)} iterations were timed, not {experiment.runs}"
-    # A stock runner has no traced iterations of their own: its tracer, where it has one, is on throughout.
-    if trace is None:
-        return ""
-    wanted = len(said.warmup_ns) + len(said.latency_ns) if said.is_stock else experiment.traced_runs
-    # A runner that samples goes on until it has sampled for long enough.
-    if job.samples and job.samples.exists() and trace.run_count == len(said.traced_ns) > wanted:
-        return ""
-    return "" if trace.run_count == wanted else f"the trace holds {trace.run_count} inferences, not {wanted}"
-
-
-def with_log_tail(problem: str, log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-    tail = [line for line in lines if line.strip()][-_LOG_TAIL_LINES:]
-    return problem + "".join(f"\n  | {line}" for line in tail)
 
 
 def _median(times_ns: tuple[int, ...]) -> int:

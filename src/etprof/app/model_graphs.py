@@ -45,7 +45,7 @@ def read_model_graphs(model: Path) -> dict[str, ModelGraph]:
     """The graph of each method as the .pte has it, with the modules that a graph.json of the same nodes names."""
     graphs = read_graphs(model)
     saved = graph_path(model)
-    if saved.is_file() and len(graphs) == 1:
+    if saved.is_file():
         named = load_graph(saved)
         return {method: _name_modules(graph, named) for method, graph in graphs.items()}
     return graphs

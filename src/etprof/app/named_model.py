@@ -11,7 +11,7 @@ from etprof.core.errors import UsageError, nearest_names_hint
 from etprof.export.exporter import export_model
 from etprof.export.foreign import output_to
 from etprof.export.registry import find_model, find_models_dir
-from etprof.export.request import BACKENDS, ExportRequest, Quantization
+from etprof.export.request import BACKENDS, DTYPES, ExportRequest, Quantization
 from etprof.store.paths import check_path
 
 _NAME = re.compile(r"\w[\w-]*")
@@ -23,6 +23,7 @@ _OF_PRECISION: dict[str, tuple[str, ...]] = {
     "q8": ("--quantize",),
     "q4": ("--quantize", "--quant-scheme", "linear-dynamic", "--weight-bits", "4"),
 }
+_QUANTIZATIONS = {"q8": Quantization(), "q4": Quantization("linear-dynamic", weight_bits=4)}
 
 
 def find_export(
@@ -40,6 +41,23 @@ def find_export(
             hint=f"Omit --{option}, or give the model's name: `etprof models list` lists them.",
         )
     return None
+
+
+def find_absent_export(path: Path, models_dir: Path | None = None) -> ExportRequest | None:
+    """The export that writes this file, which is not there; None for a file that is, or that no export would write."""
+    found = _EXPORTED.fullmatch(path.name)
+    if found is None or check_path(path).exists():
+        return None
+    precision = found["precision"]
+    request = ExportRequest(
+        found["model"],
+        backend=found["backend"],
+        dtype=precision if precision in DTYPES else "fp32",
+        quantization=_QUANTIZATIONS.get(precision),
+        models_dir=models_dir,
+    )
+    # Elsewhere it may be of other weights.
+    return request if request.pte == path else None
 
 
 def export_named(wanted: ExportRequest, device: DeviceRequest, stages: Callable[[str], None] | None = None) -> Path:

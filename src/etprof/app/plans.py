@@ -10,10 +10,11 @@ from etprof.app.thread_counts import suggest_threads
 from etprof.core.errors import UsageError
 from etprof.core.extensions import best_extension, features_to_hide, groups_among
 from etprof.core.layout import run_folder
-from etprof.core.plan import TIMING, TRACE, Experiment, Pair, Plan, Schedule, Warmup
+from etprof.core.plan import TIMING, TRACE, TWIN_SUFFIX, Experiment, Pair, Plan, Schedule, Warmup
 from etprof.core.run import DeviceInfo
 from etprof.core.runtimes import EXECUTORCH, RUNTIMES
 from etprof.core.units import parse_duration
+from etprof.core.workload import Workload
 from etprof.devices.base import Device
 from etprof.export.meta import load_meta
 from etprof.runner.isa import HEURISTIC_FEATURES
@@ -24,7 +25,7 @@ from etprof.store.plan_file import build_plan, load_plan
 PROFILE_SCHEDULE = Schedule(blocks=6, max_blocks=24, time_budget_s=120.0)
 QUICK_SCHEDULE = Schedule(blocks=6, max_blocks=12, time_budget_s=30.0, retries=0)
 PROFILE_RUNS = 20
-TWIN_SUFFIX, CHECK_SUFFIX = "_kernels", "_check"
+CHECK_SUFFIX = "_check"
 # The two sides of a check of two models.
 OLD, NEW = "old", "new"
 
@@ -59,6 +60,8 @@ def build_profile_plan(
     threads: tuple[int, ...] = (1,),
     kernels: bool = False,
     label: str = "",
+    method: str = "",
+    workload: Workload | None = None,
 ) -> Plan:
     """The comparison to make when nobody asked for one: the best extension of the device's CPU hidden and shown.
 
@@ -75,6 +78,8 @@ def build_profile_plan(
         experiments=(hidden, shown),
         pairs=(Pair(baseline=hidden.name, candidate=shown.name),),
         schedule=schedule,
+        method=method,
+        workload=workload,
     )
     return add_sampled_variants(plan) if kernels else plan
 

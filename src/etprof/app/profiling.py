@@ -26,6 +26,7 @@ from etprof.core.errors import UsageError
 from etprof.core.exploration import Exploration
 from etprof.core.plan import Plan, Schedule
 from etprof.core.run import Session
+from etprof.core.workload import Workload
 from etprof.devices.base import Device
 from etprof.store.paths import check_path
 from etprof.store.peaks_file import save_peaks
@@ -98,6 +99,7 @@ def run_opened(
             prepared=opened.prepared,
             exploration=options.exploration,
             began_s=options.began_s + waited_s,
+            is_python=opened.is_python,
         )
         if peaks:
             save_peaks(plan.output_root, peaks)
@@ -115,13 +117,16 @@ def profile(
     runs: int = PROFILE_RUNS,
     threads: tuple[int, ...] = (1,),
     kernels: bool = False,
+    method: str = "",
+    workload: Workload | None = None,
 ) -> MeasuredRun:
     """Profiles a model with the best extension of the device's CPU hidden and shown."""
 
     def make_plan(device: Device) -> Plan:
         return build_profile_plan(
-            model, device, output_root=output_root, schedule=schedule, runs=runs, threads=threads, kernels=kernels
-        )
+            model, device, output_root=output_root, schedule=schedule, runs=runs, threads=threads, kernels=kernels,
+            method=method, workload=workload,
+        )  # fmt: skip
 
     return _run_made_plan(model, request, observer, replace(options, peaks=True), make_plan)
 

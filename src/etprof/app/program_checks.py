@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from etprof.app.named_model import require_model
 from etprof.app.runtimes import find_program, find_pte, refuse_unfit
+from etprof.app.workload_checks import settle_workload
 from etprof.core.digest import file_sha256
 from etprof.core.errors import UsageError
 from etprof.core.layout import export_meta_path
-from etprof.core.model import ExportMeta
+from etprof.core.model import ExportMeta, TensorFile
 from etprof.core.plan import TRACE, Experiment, Plan, Program
-from etprof.core.program import DEFAULT_METHOD, ProgramFile, ProgramMethod, ProgramTensor
+from etprof.core.program import DEFAULT_METHOD, ProgramFile, ProgramMethod, ProgramTensor, fits
 from etprof.core.run import ProgramRecord
 from etprof.core.runtimes import EXECUTORCH, RUNTIMES
 from etprof.export.meta import load_meta
@@ -23,11 +25,17 @@ Shapes = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class SettledProgram:
-    """A program before it runs: what it takes and gives, and what a reader has to know of its inputs."""
+    """A program before it runs: what it takes and gives, and what a reader has to know of its inputs.
+
+    `workload` is what runners read of one; `method` is then that of its first phase. `operators` are those that its
+    runner has to have: what is outside of delegates.
+    """
 
     record: ProgramRecord
     method: ProgramMethod
     note: str = ""
+    workload: bytes = b""
+    operators: tuple[str, ...] = ()
 
 
 def settle_plan(plan: Plan) -> tuple[SettledProgram, ...]:
@@ -48,6 +56,11 @@ def settle_converted(program: Program, experiments: Sequence[Experiment]) -> Set
     """A program of another runtime, which is made from the model of a .pte: what that takes and gives is the same."""
     for experiment in experiments:
         refuse_unfit(experiment, program.runtime)
+    if program.workload:
+        raise UsageError(
+            f"{RUNTIMES[program.runtime].title} runs no workload of etprof, as {experiments[0].name} asks for.",
+            hint="Omit `runtime`, or `workload`.",
+        )
     program = replace(program, model=find_pte(program.model, program.runtime))
     made = find_program(program.model, program.runtime)
     meta = load_meta(program.model)
@@ -80,6 +93,8 @@ def settle_program(program: Program, experiments: Sequence[Experiment], meta: Ex
     for experiment in experiments:
         _check_named_runner(experiment)
     file = read_program(program.model)
+    if program.workload:
+        return _settle_workload(program, file, experiments, meta)
     method = _find_method(program, file, experiments)
     inputs, shapes, note = _choose_inputs(program, meta, file, method)
     for path in inputs:
@@ -94,8 +109,10 @@ def settle_program(program: Program, experiments: Sequence[Experiment], meta: Ex
         export_meta=meta,
         state=tuple(tensor.label for tensor in method.state),
         file_bytes=program.model.stat().st_size,
+        weight_bytes=file.data_bytes,
+        state_bytes=file.state_bytes,
     )
-    return SettledProgram(record, method, note)
+    return SettledProgram(record, method, note, operators=method.operators)
 
 
 def _find_method(program: Program, file: ProgramFile, experiments: Sequence[Experiment]) -> ProgramMethod:
@@ -106,7 +123,7 @@ def _find_method(program: Program, file: ProgramFile, experiments: Sequence[Expe
     if method is None:
         raise UsageError(
             f"{program.model.name} has {len(file.methods)} methods and none is called {DEFAULT_METHOD}: {known}.",
-            hint="Name one in a plan, as `method`; `etprof profile MODEL --write-plan plan.json` writes a plan.",
+            hint="Name one as `method` of a plan, or run: etprof profile MODEL.pte --method NAME",
         )
     for experiment in experiments:
         path = experiment.runner_path
@@ -117,6 +134,31 @@ def _find_method(program: Program, file: ProgramFile, experiments: Sequence[Expe
                 hint="Omit runner_path: our own runner runs any method.",
             )
     return method
+
+
+def _settle_workload(
+    program: Program, file: ProgramFile, experiments: Sequence[Experiment], meta: ExportMeta | None
+) -> SettledProgram:
+    for experiment in experiments:
+        if experiment.runner_path and not identify_runner(experiment.runner_path).is_ours:
+            raise UsageError(
+                f"{experiment.name}: {experiment.runner_path} is a stock executor_runner, which runs no workload.",
+                hint="Omit runner_path: our own runner can, and is built in seconds.",
+            )
+    settled = settle_workload(program, file, experiments)
+    record = ProgramRecord(
+        program=replace(program, method=settled.methods[0].name, workload=settled.workload),
+        experiments=tuple(experiment.name for experiment in experiments),
+        model_sha256=file.sha256,
+        inputs_sha256=(sha256(settled.content).hexdigest(),),
+        export_meta=meta,
+        state=tuple(tensor.label for tensor in file.list_state(settled.methods)),
+        file_bytes=program.model.stat().st_size,
+        weight_bytes=file.data_bytes,
+        state_bytes=file.state_bytes,
+    )
+    operators = dict.fromkeys(name for method in settled.methods for name in method.operators)
+    return SettledProgram(record, settled.methods[0], workload=settled.content, operators=tuple(operators))
 
 
 def _check_named_runner(experiment: Experiment) -> None:
@@ -135,8 +177,7 @@ def _choose_inputs(
     program: Program, meta: ExportMeta | None, file: ProgramFile, method: ProgramMethod
 ) -> tuple[tuple[Path, ...], Shapes, str]:
     """The plan's own files and shapes, else those of the export, else ones; with a note where it is ones."""
-    # An export has one method: what was written beside it is about no other.
-    exported = meta.inputs if meta and (method.name == DEFAULT_METHOD or len(file.methods) == 1) else ()
+    exported = _exported_inputs(meta, file, method) if meta else ()
     shapes = program.input_shapes or tuple(each.shape for each in exported)
     if program.inputs:
         return program.inputs, shapes, ""
@@ -151,6 +192,13 @@ def _choose_inputs(
     else:
         why = f"its export has none for {method.name}"
     return (), shapes, f"{program.model.name}: inputs filled with ones; {why}."
+
+
+def _exported_inputs(meta: ExportMeta, file: ProgramFile, method: ProgramMethod) -> tuple[TensorFile, ...]:
+    if meta.methods:
+        return meta.methods[method.name].inputs if method.name in meta.methods else ()
+    # An export of one method: what was written beside it is about no other.
+    return meta.inputs if method.name == DEFAULT_METHOD or len(file.methods) == 1 else ()
 
 
 def _check_inputs(program: Program, method: ProgramMethod, inputs: tuple[Path, ...], shapes: Shapes) -> None:
@@ -168,7 +216,7 @@ def _check_inputs(program: Program, method: ProgramMethod, inputs: tuple[Path, .
                 hint="Fix the value inside the model, or take it as a tensor.",
             )
         shape = shapes[index] if shapes else tensor.shape
-        if not _fits(shape, tensor):
+        if not fits(shape, tensor):
             raise UsageError(
                 f"Input {index} of {where} cannot have the shape {list(shape)}.", hint=_hint(method.inputs)
             )
@@ -181,12 +229,6 @@ def _check_inputs(program: Program, method: ProgramMethod, inputs: tuple[Path, .
                 if tensor.is_dynamic
                 else "Export the model again, or name other files in the plan, as `inputs`.",
             )
-
-
-def _fits(shape: tuple[int, ...], tensor: ProgramTensor) -> bool:
-    if not tensor.is_dynamic:
-        return shape == tensor.shape
-    return len(shape) == len(tensor.shape) and all(s <= most for s, most in zip(shape, tensor.shape, strict=True))
 
 
 def _hint(inputs: Iterable[ProgramTensor | str]) -> str:

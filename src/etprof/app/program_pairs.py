@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from etprof.app.program_checks import SettledProgram
+from etprof.core.digest import file_sha256
 from etprof.core.errors import UsageError
 from etprof.core.plan import Plan
 from etprof.core.program import ProgramTensor
+from etprof.core.workload import Workload
 from etprof.traces.runner_result import is_number, read_values
 
 # What rounding to half precision, of eight bits at the least, changes of a value.
@@ -29,6 +31,9 @@ def refuse_other_work(plan: Plan, programs: Sequence[SettledProgram]) -> None:
 
 
 def _list_differences(one: SettledProgram, other: SettledProgram) -> Iterator[str]:
+    if one.workload or other.workload:
+        yield from _compare_workloads(one, other)
+        return
     names = [each.record.program.model.name for each in (one, other)]
     labels = names if names[0] != names[1] else [str(each.record.program.model) for each in (one, other)]
     for kind, ours, theirs in (
@@ -42,6 +47,21 @@ def _list_differences(one: SettledProgram, other: SettledProgram) -> Iterator[st
             yield f"the inputs of {labels[0] if mine is None else labels[1]} are filled with ones, the other's are not"
         elif not _hold_the_same(mine, yours):
             yield f"input {index} of {labels[0]} has other values than that of {labels[1]}"
+
+
+def _compare_workloads(one: SettledProgram, other: SettledProgram) -> Iterator[str]:
+    """Methods may have other names, and inputs other types; what a file holds is another matter where types agree."""
+    ours, theirs = one.record.program.workload, other.record.program.workload
+    if ours is None or theirs is None:
+        yield "only one of them runs a workload"
+    elif ours.outline != theirs.outline:
+        yield "the phases of their workloads differ"
+    elif _types(ours) == _types(theirs) and [*map(file_sha256, ours.files)] != [*map(file_sha256, theirs.files)]:
+        yield "the files of their workloads hold other values"
+
+
+def _types(workload: Workload) -> list[str]:
+    return [each.dtype for phase in workload.phases for each in phase.inputs]
 
 
 def _describe_inputs(settled: SettledProgram) -> list[tuple[int, ...] | str | None]:

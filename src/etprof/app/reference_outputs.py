@@ -31,13 +31,15 @@ def copy_references(recording: Path, session: Session) -> None:
 def _keep(record: ProgramRecord, folder: Path) -> Iterator[OutputTensor]:
     """None at all where a file is not what the export wrote, or the program was given other inputs."""
     meta, model = record.export_meta, record.program.model
-    if meta is None or record.inputs_sha256 != tuple(each.sha256 for each in meta.inputs):
+    # An export of one method has no name for it.
+    known = meta and (meta.methods.get(record.program.method) if meta.methods else meta)
+    if not known or record.inputs_sha256 != tuple(each.sha256 for each in known.inputs):
         return
-    contents = [_read(model.parent / each.file, each) if each.file else b"" for each in meta.reference]
+    contents = [_read(model.parent / each.file, each) if each.file else b"" for each in known.reference]
     if any(content is None for content in contents):
         return
     place = reference_folder(record.experiments[0])
-    for index, (each, content) in enumerate(zip(meta.reference, contents, strict=True)):
+    for index, (each, content) in enumerate(zip(known.reference, contents, strict=True)):
         name = str(place / output_name(index)) if each.file else ""
         if name and content is not None:
             write_bytes(folder / name, content, durable=True)

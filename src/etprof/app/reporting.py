@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from etprof.analysis.llm_results import build_llm_results
 from etprof.analysis.operators.rollups import compare_rollups, roll_up
 from etprof.analysis.report import RunAnalysis, analyze_run
 from etprof.analysis.timing.latency import list_samples
@@ -22,14 +23,16 @@ from etprof.core.layout import (
     MODEL_EXPLORER_FOLDER,
     ROBUST_STATS_SUFFIX,
     label_folders,
+    llm_name,
     pipeline_summary_name,
     variant_file,
 )
+from etprof.core.llm import LlmResults
 from etprof.core.loaded_run import LoadedRun
 from etprof.core.redaction import redact_report
 from etprof.core.report import Report, VariantReport
 from etprof.core.run import Session
-from etprof.reports import FORMATS, pipeline_summary
+from etprof.reports import FORMATS, llm_tables, pipeline_summary
 from etprof.store.json_file import write_bytes, write_json, write_text
 from etprof.store.kernel_files import save_kernels
 from etprof.store.kernel_table_file import load_kernel_table
@@ -257,4 +260,20 @@ def _write_summary(analysis: RunAnalysis) -> list[Path]:
     paths = {suffix: folder / pipeline_summary_name(session.plan.model.stem, suffix) for suffix in texts}
     for suffix, path in paths.items():
         write_text(path, texts[suffix])
+    return [*paths.values(), *_write_llm(analysis)]
+
+
+def describe_llm(analysis: RunAnalysis) -> LlmResults | None:
+    """The tests of a language model; None where the run is about something else."""
+    run = analysis.run
+    return build_llm_results(analysis.report, run.session.programs, times_are_real=run.times_are_real)
+
+
+def _write_llm(analysis: RunAnalysis) -> list[Path]:
+    results = describe_llm(analysis)
+    if results is None:
+        return []
+    paths = {suffix: analysis.run.folder / llm_name(suffix) for suffix in llm_tables.RENDERERS}
+    for suffix, path in paths.items():
+        write_text(path, llm_tables.RENDERERS[suffix](results))
     return list(paths.values())

@@ -6,21 +6,29 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from etprof.app.companions import describe_runs, find_companions
+from etprof.app.memory_plans import find_memory_plan
 from etprof.app.model_graphs import find_graph
 from etprof.app.peaks import find_peaks
-from etprof.core.errors import EtprofError
+from etprof.core.errors import EtprofError, TraceError
 from etprof.core.graph import ModelGraph
 from etprof.core.loaded_run import LoadedRun, LoadedVariant, Outputs, SampledBlock
+from etprof.core.memory import ActivationPlan
 from etprof.core.plan import Variant
 from etprof.core.run import BlockResult, ProgramRecord, Session
 from etprof.core.runtimes import EXECUTORCH
+from etprof.core.sequences import mark_phases
 from etprof.core.trace import Trace
+from etprof.core.workload import Workload
 from etprof.store.peaks_file import load_peaks
 from etprof.store.session_file import load_session
 from etprof.store.validate import find_problems
 from etprof.traces.kernel_samples import read_kernel_samples
 from etprof.traces.runner_result import Values, read_output_values
+from etprof.traces.steps_file import read_steps
 from etprof.traces.trace_file import read_trace
 
 _READERS = 2
@@ -85,6 +93,7 @@ def _load_variants(
             _load_variant(folder, session, variant, traces, read=read, must_exist=must_exist),
             graph=of[variant.experiment].graph,
             reference=of[variant.experiment].reference,
+            plan=of[variant.experiment].plan,
             peaks=peaks,
         )
         for variant in session.plan.variants
@@ -96,6 +105,7 @@ class _LoadedProgram(NamedTuple):
 
     graph: ModelGraph | None
     reference: Outputs | None
+    plan: ActivationPlan | None
 
 
 def _load_program(
@@ -105,7 +115,8 @@ def _load_program(
     graph = find_graph(program.model, program.method, record.model_sha256) if program.runtime == EXECUTORCH else None
     is_there = all((folder / each.file).is_file() for each in record.reference if each.file)
     known = record.reference and (must_exist or is_there)
-    return _LoadedProgram(graph, read_output_values(folder, record.reference, read) if known else None)
+    reference = read_output_values(folder, record.reference, read) if known else None
+    return _LoadedProgram(graph, reference, find_memory_plan(record) if program.runtime == EXECUTORCH else None)
 
 
 def validate_run(folder: Path, *, deep: bool, with_failures: bool = True) -> list[str]:
@@ -136,7 +147,9 @@ def _load_variant(
     must_exist: bool,
 ) -> LoadedVariant:
     results = session.successful(variant)
-    traced = [(result, known[result.etdump]) for result in results if result.etdump in known]
+    workload = session.program(variant).program.workload
+    traced = [(r, mark_phases(known[r.etdump], workload)) for r in results if r.etdump in known]
+    timed = [r for r in results if r.steps and (must_exist or (folder / r.steps).is_file())]
     return LoadedVariant(
         variant=variant,
         session=session,
@@ -148,7 +161,20 @@ def _load_variant(
             if result.samples
         ),
         outputs=_read_outputs(folder, results, read, must_exist=must_exist),
+        steps={result.index: _read_step_times(folder, result, workload) for result in timed if workload},
     )
+
+
+def _read_step_times(folder: Path, result: BlockResult, workload: Workload) -> NDArray[np.int64]:
+    times = read_steps(folder / result.steps)
+    sequences, steps = len(result.latency_ns), workload.step_count
+    if times.shape != (sequences, steps):
+        has = f"{times.shape[0]} sequences of {times.shape[1]} steps"
+        raise TraceError(
+            f"{folder / result.steps} has {has}; {result.name} has {sequences} of {steps}.",
+            hint="The file belongs to another run. Run the plan again.",
+        )
+    return times
 
 
 def _read_outputs(

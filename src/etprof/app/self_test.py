@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from etprof.analysis.self_checks import NAMES, SEND, NotHere, judge, judge_device
+from etprof.app.block_answers import with_log_tail
 from etprof.app.devices import open_device
-from etprof.app.measuring import installed_versions, with_log_tail
+from etprof.app.measuring import installed_versions
 from etprof.app.reference_models import ReferenceModel, choose_reference
 from etprof.app.reporting import list_names_here
 from etprof.core.errors import EtprofError, TraceError, UsageError

@@ -32,6 +32,9 @@ def _stage(job: Job, folder: Path) -> Job:
         log=folder / job.log.name,
         samples=folder / job.samples.name if job.samples else None,
         outputs=folder / job.outputs.name,
+        steps=folder / job.steps.name if job.steps else None,
+        # Not put in place: a runner would read it again.
+        packed_cache=folder / job.packed_cache.name if job.packed_cache else None,
     )
 
 
@@ -46,7 +49,7 @@ def _put_in_place(staged: Job, job: Job) -> None:
 
 
 def _files_of(job: Job) -> list[Path]:
-    return [path for path in (job.result, job.etdump, job.log, job.samples) if path]
+    return [path for path in (job.result, job.etdump, job.log, job.samples, job.steps) if path]
 
 
 def _remove(path: Path) -> None:

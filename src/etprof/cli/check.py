@@ -76,6 +76,15 @@ def command(
             show_default=False,
         ),
     ] = None,
+    memory_tolerance: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            metavar="PCT",
+            help="How much the peak memory of a variant may grow, in percent; not judged without it.",
+            show_default=False,
+        ),
+    ] = None,
     summary: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Write the summary there too; it is always printed.")
     ] = None,
@@ -112,10 +121,15 @@ def command(
 
     refuse_together(against=against, against_history=against_history)
     refuse_together("A history keeps no outputs.", output_tolerance=output_tolerance, against_history=against_history)
+    refuse_together(
+        "A history is judged by its times.", memory_tolerance=memory_tolerance, against_history=against_history
+    )
     refuse_force_and_resume(force, resume)
+    may_grow = None if memory_tolerance is None else memory_tolerance / 100
     if new is None:
         _refuse_options_of_models(context, run_dir)
-        _show(_check_run(run_dir, against, against_history, tolerance / 100, output_tolerance), summary)
+        tolerances = tolerance / 100, output_tolerance, may_grow
+        _show(_check_run(run_dir, against, against_history, tolerances), summary)
     if against or against_history:
         raise UsageError("Two models are checked against each other.", hint="Omit --against and --against-history.")
     request = build_request(
@@ -133,23 +147,27 @@ def command(
         run_options = RunOptions(command_line(), force=force, resume=resume)
         measured = measure_models(run_dir, new, request, progress, run_options, **options)
     analysis = keep_run(measured, history)
-    _show(check_measured(analysis, tolerance / 100, output_tolerance), summary)
+    _show(check_measured(analysis, tolerance / 100, output_tolerance, may_grow), summary)
 
 
 def _check_run(
-    run_dir: Path, against: Path | None, history: Path | None, tolerance: float, output_tolerance: float | None
+    run_dir: Path,
+    against: Path | None,
+    history: Path | None,
+    tolerances: tuple[float, float | None, float | None],
 ) -> "RegressionCheck":
+    """The tolerances are those of time, of outputs and of memory."""
     from etprof.app.gate import check_run
     from etprof.app.history import check_against_history
 
     if history:
-        return check_against_history(one_run_dir(run_dir), history, tolerance)
+        return check_against_history(one_run_dir(run_dir), history, tolerances[0])
     if against is None:
         raise UsageError(
             "A check needs a known-good run.",
             hint="Give --against KNOWN_GOOD or --against-history FILE; for two models: etprof check OLD.pte NEW.pte",
         )
-    return check_run(one_run_dir(run_dir), one_run_dir(against), tolerance, output_tolerance)
+    return check_run(one_run_dir(run_dir), one_run_dir(against), *tolerances)
 
 
 def _refuse_options_of_models(context: typer.Context, run_dir: Path) -> None:

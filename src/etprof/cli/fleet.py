@@ -45,6 +45,9 @@ def worker(
     runner_bundle: RunnerBundleOption = None,
     prepare: PrepareOption = False,
     runner: RunnerOption = "auto",
+    exports: Annotated[
+        bool, typer.Option("--exports", help="Export models for others, too; needs torch here.")
+    ] = False,
     spool: SpoolOption = None,
 ) -> None:
     """Offer devices of this machine to a scheduler, until Ctrl-C; each serves one run at a time."""
@@ -53,7 +56,7 @@ def worker(
     requests = _build_requests(
         device, runner=runner, folder=device_folder, emulator=emulator, bundle=runner_bundle, prepare=prepare
     )
-    serve(scheduler, requests, say, spool)
+    serve(scheduler, requests, say, spool, exports=exports)
 
 
 @app.command("up")
@@ -69,7 +72,7 @@ def up(
     runner: RunnerOption = "auto",
     spool: SpoolOption = None,
 ) -> None:
-    """Start a scheduler, and offer this machine, what is attached to it and the devices named, until Ctrl-C."""
+    """Start a scheduler, and offer this machine, what is attached to it, devices named and exports, until Ctrl-C."""
     from etprof.app.fleet.offering import serve_all
 
     requests = _build_requests(
@@ -94,12 +97,18 @@ def devices(
         show_json(describe_devices(found))
     else:
         show_table(build_device_table(found), wide=wide)
+        for each in [] if on else list_devices(scheduler, exports=True):
+            show_sentence(f"{each.name} exports models ({each.facts}).")
 
 
 @app.command("run")
 def run(
     plans: Annotated[
-        list[Path], typer.Argument(metavar="PLAN...", help="Plans (JSON), or models (.pte) to profile on each device.")
+        list[Path],
+        typer.Argument(
+            metavar="PLAN...",
+            help="Plans (JSON), or models to profile on each device: a .pte, or a name, which a worker exports.",
+        ),
     ],
     on: Annotated[
         str, typer.Option(metavar="LABELS", help="Which devices, such as 'sme2 and not emulated'; default: all.")
@@ -107,6 +116,11 @@ def run(
     each: Annotated[bool, typer.Option("--each", help="On each device that matches; the default.")] = False,
     anywhere: Annotated[bool, typer.Option("--any", help="On any one device that matches.")] = False,
     repeat: Annotated[int, typer.Option(min=1, help="Run each plan so many times.")] = 1,
+    dtype: Annotated[str, typer.Option(help="With a name: fp32, the default, or fp16.", show_default=False)] = "",
+    quantize: Annotated[bool, typer.Option("--quantize", help="With a name: INT8, static and per channel.")] = False,
+    models_dir: Annotated[
+        Path | None, typer.Option(help="With a name: your models, which are sent; default: ./model_profiling/models.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the runs go; default: fleet_TIME.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for devices that are not there, or not any more.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in --out.")] = False,
@@ -114,14 +128,16 @@ def run(
     scheduler: SchedulerOption = "",
 ) -> None:
     """Run plans on the devices of a fleet, and gather runs and one report; exit code 1 when one is missing."""
+    from etprof.app.fleet.asked_plans import NamedExports
     from etprof.app.fleet.runs import FleetRequest, default_folder, run_fleet
     from etprof.cli.fleet_progress import FleetProgress
     from etprof.cli.history import ci_commit
 
     refuse_together("--each is the default.", each=each, any=anywhere)
     request = FleetRequest(
-        out or default_folder(), scheduler, on, anywhere, repeat, wait, resume, history, ci_commit(), command_line()
-    )
+        out or default_folder(), scheduler, on, anywhere, repeat, wait, resume, history, ci_commit(), command_line(),
+        NamedExports(dtype, quantize, models_dir),
+    )  # fmt: skip
     say(f"results go to {request.out}")
     with FleetProgress(request.out) as progress:
         outcome = run_fleet(plans, request, progress)

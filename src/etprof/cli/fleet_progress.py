@@ -52,8 +52,9 @@ class FleetProgress:
 
     def ended(self, result: JobResult) -> None:
         self._running = {device: each for device, each in self._running.items() if each[0].id != result.job.id}
-        self._arrived += result.has_arrived
-        self._missing += not result.has_arrived
+        if not result.job.is_export:
+            self._arrived += result.has_arrived
+            self._missing += not result.has_arrived
         self._say(f"{result.job.label} on {result.device or 'any'}: {result.reason or 'arrived'}")
 
     def told(self, text: str) -> None:

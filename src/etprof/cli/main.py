@@ -33,6 +33,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "profile": "Profile a model with the CPU's best extension shown and hidden.",
         "run": "Run a plan: interleaved blocks, analysis, report.",
         "explore": "Say which build of a model to ship: precisions, threads and runtimes in one interleaved run.",
+        "llm": "Measure a language model: prompts and generated tokens a second, extension shown and hidden.",
     },
     "Understand": {
         "report": "Write the report of one run, or put several runs on one page.",

@@ -72,7 +72,8 @@ def _show_program(path: Path) -> None:
     from etprof.core.program import ProgramTensor
     from etprof.traces.program import read_program
 
-    for method in read_program(path).methods:
+    program = read_program(path)
+    for method in program.computing:
         inputs, outputs = (
             [each.label if isinstance(each, ProgramTensor) else each for each in side]
             for side in (method.inputs, method.outputs)
@@ -85,6 +86,10 @@ def _show_program(path: Path) -> None:
                 "state": "; ".join(tensor.label for tensor in method.state) or "none",
             }
         )
+    if program.shared_arenas:
+        show("The methods have their state in common.")
+    if program.facts:
+        show_facts({name: str(value) for name, value in program.facts.items()})
 
 
 @app.command("new")

@@ -52,6 +52,12 @@ def command(
     threads: Annotated[
         str, typer.Option(metavar="COUNTS", help="Threads XNNPACK may use: a number, several such as 1,2,4, or auto.")
     ] = "1",
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="Method to run; default: forward, or the only one.", show_default=False)
+    ] = "",
+    workload: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Run the phases of this file; an iteration is all of them once.")
+    ] = None,
     blocks: Annotated[int, typer.Option(min=1, help="Fresh processes per variant.")] = 6,
     max_blocks: Annotated[int, typer.Option(min=1, help="At most, if more are needed for a narrow interval.")] = 24,
     budget: BudgetOption = "2m",
@@ -74,6 +80,7 @@ def command(
     from etprof.cli.console import command_line
     from etprof.cli.progress import RunProgress
     from etprof.cli.run import finish, show_run
+    from etprof.store.workload_file import load_workload
 
     refuse_force_and_resume(force, resume)
     schedule = build_profile_schedule(blocks, max_blocks, budget)
@@ -84,7 +91,7 @@ def command(
     wanted = find_export(model, dtype=dtype, quantize=quantize, models_dir=models_dir)
     options: dict[str, Any] = {
         "output_root": output_root, "schedule": schedule, "runs": runs, "threads": parse_threads(threads),
-        "kernels": kernels,
+        "kernels": kernels, "method": method, "workload": load_workload(workload) if workload else None,
     }  # fmt: skip
     if dry_run or write_plan:
         _show_plan(wanted, Path(model), request, options, write_plan)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-from etprof.core.plan import Plan
 from etprof.core.run import DeviceInfo
 
 # A device that fails so often in a row is set aside.
@@ -15,7 +14,8 @@ class FleetDevice:
     """A device that a worker offers; `name` is the same whichever worker does.
 
     `address` is the worker's, `spool` the folder where its runs lie until they are fetched. `busy` says what it is
-    doing, empty where that is nothing. A device that cannot be described is offered with `trouble`.
+    doing, empty where that is nothing. A device that cannot be described is offered with `trouble`. With `exports` it is
+    a CPU that exports models and measures nothing.
     """
 
     name: str
@@ -26,6 +26,7 @@ class FleetDevice:
     version: str
     busy: str = ""
     trouble: str = ""
+    exports: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,34 +41,21 @@ class FileToSend:
 
 @dataclass(frozen=True)
 class FleetJob:
-    """One run of one plan; `device` is empty where any that matches will do.
+    """One run of one plan, or an export; `device` is empty where any that matches will do.
 
-    `number` counts the repetitions from 1; `folder` is where the run belongs, below the folder of the whole. A plan
-    without experiments is that which fits the device: its best extension hidden and shown.
+    `number` counts the repetitions from 1; `folder` is where the result belongs, below the folder of the whole.
     """
 
     id: str
     plan_name: str
-    plan: Plan
     device: str
     number: int
     folder: str
+    is_export: bool = False
 
     @property
     def label(self) -> str:
         return self.plan_name if self.number == 1 else f"{self.plan_name} ({self.number})"
-
-
-@dataclass(frozen=True)
-class JobOrder:
-    """What a worker is asked for. The paths of `plan` lie below the job's folder there."""
-
-    job: str
-    device: str
-    plan: Plan
-    files: tuple[FileToSend, ...]
-    command: str
-    topic: str
 
 
 class JobEnd(Enum):

@@ -1,7 +1,7 @@
 """The inferences of traces by kind: those that ran the same operators in the same order, in one process or several."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ class Inferences:
     """All inferences of one kind in one trace.
 
     `kind` numbers the kinds over all traces, None where there is one. `rows` are those of the operators of the first of
-    these inferences, `runs` the inferences' numbers in the trace, `duration_ns` a row of durations for each.
+    these inferences, `runs` the inferences' numbers in the trace, `duration_ns` a row of durations for each. `phase` is
+    that of a workload: inferences of two phases are of two kinds.
     """
 
     trace: Trace
@@ -29,6 +30,7 @@ class Inferences:
     rows: NDArray[np.int64]
     runs: NDArray[np.int64]
     duration_ns: NDArray[np.int64]
+    phase: int | None = None
 
 
 def split_inferences(traces: Sequence[Trace]) -> tuple[tuple[Inferences, ...], ...]:
@@ -49,12 +51,11 @@ def number_runs(traces: Sequence[Trace]) -> tuple[dict[int, int | None], ...]:
 
 
 def _key(part: Inferences) -> object:
-    return part.identities, part.names, part.calls
+    return part.phase, part.identities, part.names, part.calls
 
 
 def _numbered(part: Inferences, kind: int) -> Inferences:
-    identities = tuple(identity.of_kind(kind) for identity in part.identities)
-    return Inferences(part.trace, kind, identities, part.names, part.calls, part.rows, part.runs, part.duration_ns)
+    return replace(part, kind=kind, identities=tuple(identity.of_kind(kind) for identity in part.identities))
 
 
 def _split(trace: Trace, known: _Known) -> Iterator[Inferences]:
@@ -83,6 +84,7 @@ def _split(trace: Trace, known: _Known) -> Iterator[Inferences]:
             rows=first,
             runs=runs,
             duration_ns=trace.duration_ns[own].reshape(len(runs), -1),
+            phase=None if trace.phase is None else int(trace.phase[runs[0]]),
         )
 
 

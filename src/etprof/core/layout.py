@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from etprof.core.program import DEFAULT_METHOD
 from etprof.core.runtimes import EXECUTORCH, RUNTIMES, TRACE_SUFFIXES
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ RUN_LOCK = ".lock"
 # Where runs lie that a newer one in the same folder has taken the places of.
 EARLIER_RUNS = "earlier"
 _STAMPED_MANIFEST = re.compile(r"manifest\.(\d{8}T\d{6}Z(?:-\d+)?)\.json")
-BLOCK_SUFFIXES = (*TRACE_SUFFIXES, ".log", ".result.json", ".kernels")
+BLOCK_SUFFIXES = (*TRACE_SUFFIXES, ".log", ".result.json", ".kernels", ".steps")
 
 
 def session_names(stamp: str = "") -> tuple[str, str]:
@@ -45,6 +46,7 @@ class BlockFiles:
     result: Path
     etdump: Path
     samples: Path
+    steps: Path
     log: Path
     outputs: Path
 
@@ -57,6 +59,7 @@ def block_files(variant: "Variant", index: int, runtime: str = EXECUTORCH) -> Bl
         result=folder / f"{stem}.result.json",
         etdump=folder / f"{stem}{RUNTIMES[runtime].trace_suffix}",
         samples=folder / f"{stem}.kernels",
+        steps=folder / f"{stem}.steps",
         log=folder / f"{stem}.log",
         outputs=folder / f"{stem}.outputs",
     )
@@ -70,6 +73,11 @@ def output_name(index: int) -> str:
 def reference_folder(experiment: str) -> Path:
     """Where the outputs of the eager model lie, in the folder of the first experiment that runs the program."""
     return Path(experiment) / f"{experiment}.reference"
+
+
+def workload_path(experiment: str) -> Path:
+    """What runners read of a workload, in the folder of the first experiment that runs it."""
+    return Path(experiment) / f"{experiment}.workload"
 
 
 # Tables of a trace or of a variant: what follows the stem.
@@ -98,6 +106,11 @@ def run_suffix(run: int) -> str:
 def variant_file(variant: "Variant", suffix: str) -> Path:
     """A table of a variant, relative to the session's folder."""
     return Path(variant.experiment) / f"{variant.stem}{suffix}"
+
+
+def llm_name(suffix: str) -> str:
+    """The results of a language model's tests."""
+    return f"llm.{suffix}"
 
 
 def pipeline_summary_name(model_stem: str, suffix: str) -> str:
@@ -131,13 +144,17 @@ def etrecord_path(model: Path) -> Path:
     return model.with_name(f"{model.stem}.pte.etrecord")
 
 
-def input_path(model: Path, index: int) -> Path:
-    return model.with_name(f"{model.stem}.input_{index}.bin")
+def input_path(model: Path, index: int, method: str = DEFAULT_METHOD) -> Path:
+    return model.with_name(f"{_method_stem(model, method)}.input_{index}.bin")
 
 
-def reference_path(model: Path, index: int) -> Path:
+def reference_path(model: Path, index: int, method: str = DEFAULT_METHOD) -> Path:
     """An output of the eager fp32 model for the inputs of the export."""
-    return model.with_name(f"{model.stem}.reference_{index}.bin")
+    return model.with_name(f"{_method_stem(model, method)}.reference_{index}.bin")
+
+
+def _method_stem(model: Path, method: str) -> str:
+    return model.stem if method == DEFAULT_METHOD else f"{model.stem}.{method}"
 
 
 def converted_path(model: Path, suffix: str) -> Path:

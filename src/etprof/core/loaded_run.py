@@ -1,7 +1,7 @@
 """A run read from its folder, each file once: what every analysis starts from."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from etprof.core.graph import ModelGraph
+from etprof.core.memory import ActivationPlan
 from etprof.core.peaks import Peaks
 from etprof.core.plan import TIMING, Experiment, Variant
 from etprof.core.run import BlockResult, ProgramRecord, Session
 from etprof.core.samples import KernelSamples
 from etprof.core.trace import Trace
+from etprof.core.workload import Workload
 
 # The outputs of a model as numbers, flattened; None for one that is not numbers.
 Outputs = Sequence[NDArray[np.float64] | None]
@@ -32,7 +34,8 @@ class LoadedVariant:
 
     `outputs` are those of the first of them; None where they are unknown, as a stock runner's are. `reference` are
     those of the eager fp32 model, where its export stored them. `peaks` are those of the device's CPU, where they were
-    measured.
+    measured. `plan` is the memory that the program planned, where its file is still the one that ran. `steps` has the
+    times of a workload's steps by the index of the block: a row of nanoseconds for each timed sequence.
     """
 
     variant: Variant
@@ -44,6 +47,8 @@ class LoadedVariant:
     outputs: Outputs | None = None
     peaks: Peaks | None = None
     reference: Outputs | None = None
+    plan: ActivationPlan | None = None
+    steps: Mapping[int, NDArray[np.int64]] = field(default_factory=dict)
 
     @property
     def experiment(self) -> Experiment:
@@ -61,6 +66,10 @@ class LoadedVariant:
     @property
     def runtime(self) -> str:
         return self.record.program.runtime
+
+    @property
+    def workload(self) -> Workload | None:
+        return self.record.program.workload
 
     @property
     def output_types(self) -> tuple[str, ...]:

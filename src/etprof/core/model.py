@@ -7,6 +7,14 @@ from pathlib import Path
 from typing import Any
 
 
+@dataclass(frozen=True)
+class MethodInputs:
+    """What one of several methods takes: example inputs, and what torch.export takes as dynamic_shapes."""
+
+    inputs: tuple[Any, ...]
+    dynamic_shapes: Any = None
+
+
 class EagerModelBase(ABC):
     """The contract of a model folder: an eager PyTorch model and inputs that represent its use.
 
@@ -27,6 +35,17 @@ class EagerModelBase(ABC):
 
     def get_dynamic_shapes(self) -> Any:
         """What torch.export takes as dynamic_shapes; None means that every shape is fixed."""
+        return None
+
+    def get_methods(self) -> Mapping[str, MethodInputs] | None:
+        """For a program of several methods: each by the name of the submodule that it is; None means `forward` alone.
+
+        What each method takes is stated here; `get_example_inputs` is not asked then, and may give those of the first.
+        """
+        return None
+
+    def get_constant_methods(self) -> Mapping[str, Any] | None:
+        """Methods that take nothing and return one value, such as get_max_seq_len: facts for who runs the program."""
         return None
 
     def get_calibration_inputs(self, count: int) -> Iterable[tuple[Any, ...]] | None:
@@ -135,9 +154,22 @@ class Calibration:
     sha256: str
 
 
+@dataclass(frozen=True)
+class MethodMeta:
+    """One method of an export that has several."""
+
+    inputs: tuple[TensorFile, ...]
+    outputs: tuple[TensorInfo, ...]
+    reference: tuple[TensorFile, ...]
+    numerics: Numerics
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExportMeta:
-    """Every fact about an export, as export_meta.json holds it; docs/reference/export-meta.md describes each."""
+    """Every fact about an export, as export_meta.json holds it; docs/reference/export-meta.md describes each.
+
+    Where there are several `methods`, `inputs`, `outputs`, `reference` and `numerics` are those of the first.
+    """
 
     model: str
     backend: str
@@ -161,10 +193,16 @@ class ExportMeta:
     graph: ExportedFile | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     reference: tuple[TensorFile, ...] = ()
+    methods: Mapping[str, MethodMeta] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
         return precision_label(self.backend, self.precision)
+
+    @property
+    def all_methods(self) -> tuple[MethodMeta, ...]:
+        own = MethodMeta(self.inputs, self.outputs, self.reference, self.numerics)
+        return tuple(self.methods.values()) or (own,)
 
 
 def precision_label(backend: str, precision: str) -> str:

@@ -72,7 +72,8 @@ class OperatorSamples:
     """The operators of one kind of inference in order of execution, with one row of durations per inference.
 
     `calls` counts the delegate calls of an inference, those without operators included. `metadata` is what the delegate
-    recorded beside the first of the times of each operator; it is empty where there is none at all.
+    recorded beside the first of the times of each operator; it is empty where there is none at all. `phase` is the
+    number of a workload's phase.
     """
 
     identities: tuple[OperatorId, ...]
@@ -81,6 +82,7 @@ class OperatorSamples:
     steady_ns: NDArray[np.int64]
     cold_ns: NDArray[np.int64]
     metadata: tuple[str, ...] = ()
+    phase: int | None = None
 
 
 class Identified(Protocol):

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+from etprof.core.load_options import LoadOptions
 from etprof.core.runtimes import EXECUTORCH
+from etprof.core.workload import Workload
 
 TIMING = "timing"
 TRACE = "trace"
@@ -13,6 +15,15 @@ MODES = (TIMING, TRACE)
 INTERLEAVED = "interleaved"
 SEQUENTIAL = "sequential"
 ORDERS = (INTERLEAVED, SEQUENTIAL)
+
+# Whether the model's file is in the page cache when a block loads it: in every second round not, always, or as it was.
+ALTERNATE = "alternate"
+CACHED = "in"
+AS_IS = "as is"
+PAGE_CACHES = (ALTERNATE, CACHED, AS_IS)
+
+# Behind the name of an experiment: its twin, which samples kernels and gives no latency.
+TWIN_SUFFIX = "_kernels"
 
 # The name of an experiment is that of its folder, too.
 EXPERIMENT_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -34,9 +45,10 @@ class Warmup:
 
 @dataclass(frozen=True)
 class Program:
-    """What is executed: a method of a model's file with its inputs, by a runtime.
+    """What is executed: a method of a model's file with its inputs, or a workload, by a runtime.
 
     `method`, `inputs` and `input_shapes` are empty where they are the model's own: `forward`, and those of its export.
+    A workload has inputs of its own; `method` is that of its phases that name none.
     """
 
     model: Path
@@ -44,6 +56,7 @@ class Program:
     inputs: tuple[Path, ...] = ()
     input_shapes: tuple[tuple[int, ...], ...] = ()
     runtime: str = EXECUTORCH
+    workload: Workload | None = None
 
 
 @dataclass(frozen=True)
@@ -52,8 +65,8 @@ class Experiment:
 
     In trace mode only traced iterations run: such an experiment is about operators and gives no latency.
     `cpu_cluster` is the name that `cpu_affinity` was or will be found by on the device: little, big or prime.
-    `model`, `method`, `inputs`, `input_shapes` and `runtime` are the plan's where they are empty: `Plan.program` says
-    which program it is.
+    `model`, `method`, `inputs`, `input_shapes`, `runtime` and `workload` are the plan's where they are empty:
+    `Plan.program` says which program it is. With a workload, `runs`, `traced_runs` and `warmup` count sequences.
     """
 
     name: str
@@ -73,6 +86,8 @@ class Experiment:
     inputs: tuple[Path, ...] = ()
     input_shapes: tuple[tuple[int, ...], ...] = ()
     runtime: str = ""
+    workload: Workload | None = None
+    load_options: LoadOptions = ()
 
 
 @dataclass(frozen=True, order=True)
@@ -126,11 +141,18 @@ class Schedule:
     timeout_s: float = 600.0
     seed: int = 0
     equivalence_bound: float = 0.02
+    page_cache: str = ALTERNATE
+
+    def cache_of(self, index: int) -> str:
+        """Where the model's file is to be when the block of this number loads it: in, out, or empty for either."""
+        if self.page_cache == AS_IS:
+            return ""
+        return "out" if self.page_cache == ALTERNATE and index % 2 else "in"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """`model`, `method`, `inputs`, `input_shapes` and `runtime` are those of experiments that name no other.
+    """`model`, `method`, `inputs`, `input_shapes`, `runtime`, `workload` are those of experiments that name no other.
 
     `advice_off` are the rules of advice that are not applied.
     """
@@ -145,6 +167,7 @@ class Plan:
     input_shapes: tuple[tuple[int, ...], ...] = ()
     advice_off: tuple[str, ...] = ()
     runtime: str = EXECUTORCH
+    workload: Workload | None = None
 
     def experiment(self, name: str) -> Experiment:
         return {e.name: e for e in self.experiments}[name]
@@ -152,16 +175,17 @@ class Plan:
     def program(self, name: str) -> Program:
         """What an experiment executes: what it names itself, else what the plan names.
 
-        Inputs and their shapes belong together: an experiment that names one of them has neither from the plan.
+        Inputs, their shapes and a workload belong together: an experiment that names one has none from the plan.
         """
         own = self.experiment(name)
-        given = own if own.inputs or own.input_shapes else self
+        given = own if own.inputs or own.input_shapes or own.workload else self
         return Program(
             model=own.model or self.model,
             method=own.method or self.method,
             inputs=given.inputs,
             input_shapes=given.input_shapes,
             runtime=own.runtime or self.runtime,
+            workload=given.workload,
         )
 
     @property

@@ -16,11 +16,21 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
+class MemoryCheck:
+    """The verdict on the peak memory of a variant; `growth` is the share that was added."""
+
+    outcome: Outcome
+    reason: str
+    growth: Interval | None = None
+
+
+@dataclass(frozen=True)
 class VariantCheck:
     """One variant in both runs. `slowdown` is the share of time that was added, negative where time was saved.
 
-    `load_ms` and `peak_bytes` are those of the known-good run and of the checked one; they are informational. So is the
-    SNR of their outputs against the eager model, infinite where they are equal, unless it is below `least_snr_db`.
+    `load_ms` and `peak_bytes` are those of the known-good run and of the checked one; they are informational, unless
+    `memory` judges the peak. So is the SNR of their outputs against the eager model, infinite where they are equal,
+    unless it is below `least_snr_db`.
     """
 
     label: str
@@ -35,6 +45,7 @@ class VariantCheck:
     snr_db: tuple[float | None, float | None] = (None, None)
     least_snr_db: float | None = None
     categories: tuple[CategoryChange, ...] = ()
+    memory: MemoryCheck | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ class RegressionCheck:
     """A run against a known-good one. `tolerance` is the share of time a variant may be slower.
 
     `output_tolerance` is how far outputs may differ, as a share of the largest value; None where they are not compared.
+    `memory_tolerance` is the share by which the peak memory of a variant may grow; None where it is not judged.
     `failures` are what makes the run fail besides the variants' verdicts, `doubts` what keeps it from passing.
     """
 
@@ -54,10 +66,12 @@ class RegressionCheck:
     failures: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    memory_tolerance: float | None = None
 
     @property
     def outcome(self) -> Outcome:
         found = [variant.outcome for variant in self.variants]
+        found += [variant.memory.outcome for variant in self.variants if variant.memory]
         found += [Outcome.FAIL] * len(self.failures) + [Outcome.INCONCLUSIVE] * len(self.doubts)
         return worst(found)
 

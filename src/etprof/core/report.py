@@ -11,7 +11,9 @@ from etprof.core.findings import Finding
 from etprof.core.forecast import Forecast
 from etprof.core.graph_view import GraphView
 from etprof.core.kernel_evidence import KernelEvidence
+from etprof.core.memory import ActivationPlan, MemoryUse
 from etprof.core.operators import OperatorId
+from etprof.core.phases import Phases
 from etprof.core.plan import Variant
 from etprof.core.program_use import ProgramUse
 from etprof.core.roofline import Roofline
@@ -115,6 +117,8 @@ class VariantReport:
     allocations: tuple[AllocationRow, ...] = ()
     roofline: Roofline | None = None
     program: ProgramUse | None = None
+    memory: MemoryUse | None = None
+    load_options: str = ""
 
     @property
     def variant(self) -> Variant:
@@ -332,6 +336,8 @@ class Report:
     choice: Choice | None = None
     views: tuple[GraphView, ...] = ()
     forecast: Forecast | None = None
+    phases: Phases | None = None
+    plans: tuple[ActivationPlan, ...] = ()
 
     def of(self, variant: Variant) -> VariantReport:
         return next(each for each in self.variants if each.variant == variant)

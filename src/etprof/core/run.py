@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from etprof.core.exploration import Dropped, Exploration
+from etprof.core.memory import LoadStage
 from etprof.core.model import ExportMeta
 from etprof.core.plan import Block, Plan, Program, Variant
 from etprof.core.runtimes import EXECUTORCH, RUNTIMES
@@ -32,7 +33,9 @@ class Job:
     """A block made ready for a device: the files that go in, and where the files that come out belong.
 
     `samples` is None where kernels are not to be sampled; no `input_shapes` means the largest the program allows. With
-    `peak_passes` no model runs: the runner measures so many times what the CPU can do.
+    `peak_passes` no model runs: the runner measures so many times what the CPU can do. `workload` is the file of a
+    workload's steps, and `steps` the one for their times. `page_cache` is where the model's file is to be when it is
+    loaded, in or out; `packed_cache` the file for packed weights, where a load option asks for one.
     """
 
     block: Block
@@ -48,6 +51,10 @@ class Job:
     input_shapes: tuple[tuple[int, ...], ...] = ()
     peak_passes: int | None = None
     runtime: str = EXECUTORCH
+    workload: Path | None = None
+    steps: Path | None = None
+    page_cache: str = ""
+    packed_cache: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,12 @@ class OutputTensor:
 class RunnerResult:
     """What a runner says of its block. Times are raw, per iteration, in nanoseconds; file names are the runner's.
 
-    `has_debug_log` marks a stock runner whose log has messages for debugging.
+    `has_debug_log` marks a stock runner whose log has messages for debugging. `stages` are those of its start,
+    `planned_bytes` the buffers that the program planned, `cached_share` what of the model's file was in the page cache
+    when it was loaded. With a workload an iteration is a
+    sequence: from the start of its first step to the end of its last, with the gaps between steps and without resets.
+    `outputs` are then those of the last step of each phase, in order, of the first sequence, and `sequences_agree` says
+    whether the second had the same; None where there was no second one to look at.
     """
 
     error: str = ""
@@ -146,11 +158,15 @@ class RunnerResult:
     latency_is_traced: bool = False
     traced_ns: tuple[int, ...] = ()
     peak_bytes: int | None = None
+    stages: tuple[LoadStage, ...] = ()
+    planned_bytes: int | None = None
+    cached_share: float | None = None
     outputs: tuple[OutputTensor, ...] = ()
     cpu_before: CpuState = field(default_factory=CpuState)
     cpu_after: CpuState = field(default_factory=CpuState)
     cpu_time: CpuTime | None = None
     has_debug_log: bool = False
+    sequences_agree: bool | None = None
 
     @property
     def is_ok(self) -> bool:
@@ -163,13 +179,17 @@ class RunnerResult:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockResult(RunnerResult):
-    """Everything known of one block: what its runner said, and where its files are, relative to the session."""
+    """Everything known of one block: what its runner said, and where its files are, relative to the session.
+
+    `steps` has the time of every step of its timed sequences, which `traces.steps_file.read_steps` reads.
+    """
 
     experiment: str
     threads: int
     index: int
     etdump: str = ""
     samples: str = ""
+    steps: str = ""
     log: str = ""
     retried: tuple[str, ...] = ()
     started_at: str = ""
@@ -251,7 +271,8 @@ class ProgramRecord:
 
     `experiments` run it. `state` describes each tensor of the model that keeps its values between inferences.
     `reference` are the outputs of the eager fp32 model for these inputs, where its export stored them: their files are
-    relative to the session. `file_bytes` is the size of the model's file.
+    relative to the session. `file_bytes` is the size of the model's file, `weight_bytes` what of it is data, not code,
+    and `state_bytes` what all its methods remember, such as a key-value cache.
     """
 
     program: Program
@@ -262,6 +283,8 @@ class ProgramRecord:
     state: tuple[str, ...] = ()
     reference: tuple[OutputTensor, ...] = ()
     file_bytes: int | None = None
+    weight_bytes: int | None = None
+    state_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,9 @@ class Trace:
     input shape has one signature; several methods, or control flow, give several.
 
     `notes` are sentences on what is unusual; those that cast doubt on times are `findings` as well.
+
+    `phase` and `cold` have one entry per inference, where a workload tells them: the number of the phase that the
+    inference is a step of, and whether its sequence is the first.
     """
 
     names: tuple[str, ...]
@@ -88,6 +91,8 @@ class Trace:
     findings: tuple[Finding, ...] = ()
     allocations: Allocations = field(default_factory=Allocations)
     metadata: Metadata = field(default_factory=Metadata)
+    phase: NDArray[np.int32] | None = None
+    cold: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -113,6 +118,8 @@ class Trace:
     @cached_property
     def is_steady(self) -> NDArray[np.bool_]:
         """Per run. The first run of each signature is cold, unless it is the only one that there is."""
+        if self.cold is not None:
+            return ~self.cold
         steady = np.ones(self.run_count, np.bool_)
         _, first, count = np.unique(self.signature, return_index=True, return_counts=True)
         steady[first[count > 1]] = False

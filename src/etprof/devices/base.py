@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Protocol
 
+from etprof.core.load_options import PACKED_CACHE, format_options
 from etprof.core.plan import TIMING
 from etprof.core.run import CpuState, DeviceInfo, Job, JobOutcome
 
@@ -18,8 +19,11 @@ class Device(Protocol):
         """Runs one block. Files of an earlier run are gone before it starts; a failed runner is an outcome."""
 
 
-def runner_flags(job: Job) -> list[str]:
-    """The runner's command line for a job, in the flags that every runner of ours has."""
+def runner_flags(job: Job, *, is_emulated: bool = False) -> list[str]:
+    """The runner's command line for a job, in the flags that every runner of ours has.
+
+    An emulator would start the program again on the machine below it, and its files are not the device's.
+    """
     experiment = job.block.experiment
     if job.peak_passes is not None:
         threads, result = str(job.block.threads), str(job.result)
@@ -27,6 +31,8 @@ def runner_flags(job: Job) -> list[str]:
     timed = experiment.runs if experiment.mode == TIMING else 0
     sampling = ["--kernel_samples", str(job.samples)] if job.samples else []
     method = ["--method_name", job.method] if job.method else []
+    workload = ["--workload", str(job.workload)] if job.workload else []
+    steps = ["--steps_path", str(job.steps)] if job.steps else []
     shapes = ["--input_shapes", ",".join(_format_shape(s) for s in job.input_shapes)] if job.input_shapes else []
     return [
         "--model_path", str(job.model), "--inputs", ",".join(str(p) for p in job.inputs),
@@ -34,8 +40,23 @@ def runner_flags(job: Job) -> list[str]:
         "--warmup_max", str(experiment.warmup.maximum), "--traced_executions", str(experiment.traced_runs),
         "--cpu_threads", str(job.block.threads), "--etdump_path", str(job.etdump), "--result_path", str(job.result),
         "--outputs_path", str(job.outputs), "--hide_isa", ",".join(experiment.hide_isa), *sampling,
-        *method, *shapes, *experiment.extra_args,
+        *method, *shapes, *workload, *steps, *_load_flags(job), *([] if is_emulated else _start_flags(job)),
+        *experiment.extra_args,
     ]  # fmt: skip
+
+
+def _load_flags(job: Job) -> list[str]:
+    options = tuple(
+        (name, str(job.packed_cache) if name == PACKED_CACHE else value)
+        for name, value in job.block.experiment.load_options
+    )
+    return ["--load_options", format_options(options)] if options else []
+
+
+def _start_flags(job: Job) -> list[str]:
+    # A launcher expects the program that it launches, not another start of it.
+    clock = ["--exec_clock", "1"] if not job.block.experiment.launcher else []
+    return [*(["--page_cache", job.page_cache] if job.page_cache else []), *clock]
 
 
 def _format_shape(shape: tuple[int, ...]) -> str:
@@ -46,7 +67,7 @@ def remove_stale_files(job: Job) -> None:
     """Nothing an earlier run left behind may be taken for this one's result, and no link be written through."""
     # Runners write their result beside its place first.
     part = job.result.with_name(f"{job.result.name}.part")
-    for path in (job.result, part, job.etdump, job.log, job.samples):
+    for path in (job.result, part, job.etdump, job.log, job.samples, job.steps):
         if path:
             path.unlink(missing_ok=True)
     if job.outputs.is_symlink():

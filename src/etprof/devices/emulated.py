@@ -43,7 +43,7 @@ def _open(request: DeviceRequest, parts: DeviceParts) -> Iterator[OpenDevice]:
         done.stdout,
         parts.read_features,
     )
-    command_for = announced(lambda job: [*runner, *runner_flags(job)], request.say_command)
+    command_for = announced(lambda job: [*runner, *runner_flags(job, is_emulated=True)], request.say_command)
     yield OpenDevice(
         EmulatedDevice(command_for, info),
         note_bundle(request, bundle),

@@ -34,12 +34,18 @@ class DeviceRequest:
     progress: Progress = field(default=lambda _: None)
     say_command: Progress = field(default=lambda _: None)
 
+    @property
+    def is_emulated(self) -> bool:
+        """Whether the runner executes on an emulated CPU, so that its times mean nothing."""
+        return self.kind == "emulated" or bool(self.emulator)
+
 
 @dataclass(frozen=True)
 class OpenDevice:
     """A device that is ready, and what a reader of the report has to know about how it was set up.
 
-    `take_turn` is entered to measure, and gives how many seconds that took: others may be measuring there.
+    `take_turn` is entered to measure, and gives how many seconds that took: others may be measuring there. `is_python`
+    says that models run in a Python process, which can load operators that come with Python packages.
     """
 
     device: Device
@@ -47,6 +53,7 @@ class OpenDevice:
     runner_sha256: Mapping[str, str] = field(default_factory=dict)
     prepared: tuple[str, ...] = ()
     take_turn: Callable[[], AbstractContextManager[float]] = field(default=lambda: nullcontext(0.0))
+    is_python: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,7 @@ class HostRunner:
     can_sample: bool
     note: str = ""
     files: RunnerFiles = field(default_factory=RunnerFiles)
+    is_python: bool = False
 
 
 class RunnerBundle(Protocol):

@@ -113,6 +113,7 @@ def _open(request: DeviceRequest, parts: DeviceParts) -> Iterator[OpenDevice]:
         notes,
         {**runner.files.digests(), **digests},
         take_turn=partial(host_turn, request.wait, request.progress),
+        is_python=runner.is_python,
     )
 
 

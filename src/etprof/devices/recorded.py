@@ -55,6 +55,8 @@ class RecordedDevice:
             pairs.append((self.folder / recorded.etdump, job.etdump))
         if recorded.samples and job.samples:
             pairs.append((self.folder / recorded.samples, job.samples))
+        if recorded.steps and job.steps:
+            pairs.append((self.folder / recorded.steps, job.steps))
         job.outputs.mkdir(parents=True, exist_ok=True)
         # By the names that the recorded result file has: one file may stand for several outputs.
         outputs = [(i, o.file) for i, o in enumerate(recorded.outputs) if o.file]

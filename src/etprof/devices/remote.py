@@ -129,9 +129,11 @@ class RemoteDevice:
         # Named by content: programs that take turns stay there, and what they share is there once.
         model = {} if job.peak_passes is not None else {self._name_there("model", job.model): job.model}
         inputs = [(self._name_there("input", path), path) for path in job.inputs]
-        command = self.command_for(_on_device(job, "".join(model), tuple(name for name, _ in inputs)))
+        workload = {self._name_there("workload", job.workload): job.workload} if job.workload else {}
+        there = _on_device(job, "".join(model), tuple(name for name, _ in inputs), "".join(workload))
+        command = self.command_for(there)
         self.ensure_turn()
-        self.folder.send({**command.files, **model, **dict(inputs)})
+        self.folder.send({**command.files, **model, **dict(inputs), **workload})
         start = time.monotonic()
         script = self._script(job, command.arguments)
         try:
@@ -172,6 +174,7 @@ class RemoteDevice:
         files = _unpack(done.output) if not done.exit_code else {}
         targets = {
             "log": job.log, "result.json": job.result, "trace.etdump": job.etdump, "trace.kernels": job.samples,
+            "times.steps": job.steps,
         }  # fmt: skip
         for name, target in targets.items():
             if target and name in files:
@@ -197,7 +200,7 @@ class RemoteDevice:
         self.progress(f"{self.shell.name} is back")
 
 
-def _on_device(job: Job, model: str, inputs: tuple[str, ...]) -> Job:
+def _on_device(job: Job, model: str, inputs: tuple[str, ...], workload: str) -> Job:
     """The same job in the names its files have in our folder on the device."""
     return replace(
         job,
@@ -208,6 +211,9 @@ def _on_device(job: Job, model: str, inputs: tuple[str, ...]) -> Job:
         samples=Path(_OUT, "trace.kernels") if job.samples else None,
         log=Path(_OUT, "log"),
         outputs=Path(_OUT, "outputs"),
+        workload=Path(workload) if workload else None,
+        steps=Path(_OUT, "times.steps") if job.steps else None,
+        packed_cache=Path(job.packed_cache.name) if job.packed_cache else None,
     )
 
 

@@ -1,7 +1,7 @@
 """Which operators a backend took, which it left, and why."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from etprof.core.model import Delegation, LeftOperator
@@ -11,8 +11,8 @@ from etprof.core.refusals import NO_RULE
 _NOT_OPERATORS = ("getitem", "executorch_call_delegate", "alloc", "sym_size", "_local_scalar_dense")
 
 
-def describe_delegation(module: Any, refusals: Mapping[str, str], with_a_rule: frozenset[str]) -> Delegation:
-    """The `delegation` part of export_meta.json, from the lowered graph before it is emitted.
+def describe_delegation(modules: Sequence[Any], refusals: Mapping[str, str], with_a_rule: frozenset[str]) -> Delegation:
+    """The `delegation` part of export_meta.json, from the lowered graph of each method before it is emitted.
 
     `refusals` holds the partitioner's own words by node name, `with_a_rule` the operators it considers at all. The
     reason is empty where neither tells.
@@ -20,7 +20,7 @@ def describe_delegation(module: Any, refusals: Mapping[str, str], with_a_rule: f
     delegated: Counter[str] = Counter()
     left: dict[tuple[str, str], int] = Counter()
     partitions = 0
-    for node in module.graph.nodes:
+    for module, node in ((each, node) for each in modules for node in each.graph.nodes):
         if is_delegate_call(node):
             partitions += 1
             inner = getattr(module, node.args[0].target).original_module.graph.nodes

@@ -7,19 +7,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-
-def run_program(pte: Path, tensors: Sequence[Any]) -> list[Any]:
-    return load_program(pte)(tensors)
+from etprof.core.program import DEFAULT_METHOD
 
 
-def load_program(pte: Path) -> Callable[[Sequence[Any]], list[Any]]:
-    """The program, to be run with tensors as often as wanted; its state is that of a new one."""
+def run_program(pte: Path, tensors: Sequence[Any], method: str = DEFAULT_METHOD) -> list[Any]:
+    return load_program(pte, method)(tensors)
+
+
+def load_program(pte: Path, name: str = DEFAULT_METHOD) -> Callable[[Sequence[Any]], list[Any]]:
+    """A method of the program, to be run with tensors as often as wanted; its state is that of a new one."""
     import torch
 
     _load_quantized_kernels()
     from executorch.runtime import Runtime
 
-    method = Runtime.get().load_program(pte).load_method("forward")
+    method = Runtime.get().load_program(pte).load_method(name)
 
     def run(tensors: Sequence[Any]) -> list[Any]:
         outputs = method.execute([tensor.contiguous() for tensor in tensors])

@@ -14,7 +14,8 @@ from typing import Any
 from etprof.core.digest import file_sha256
 from etprof.core.errors import ExportError
 from etprof.core.layout import etrecord_path, export_debug_path, export_log_path, export_meta_path, graph_path
-from etprof.core.model import Artifact, Calibration, ExportedFile, ModelSource
+from etprof.core.model import Artifact, Calibration, ExportedFile, MethodMeta, ModelSource
+from etprof.core.program import DEFAULT_METHOD
 from etprof.export import calibration, inputs
 from etprof.export.acceptance import describe_numerics, half_snr, refuse_broken
 from etprof.export.dependencies import installed_version, require_packages, runtime_versions
@@ -122,31 +123,55 @@ def _export_into(folder: Path, entry: ModelEntry, request: ExportRequest, progre
     with torch.no_grad():
         model = build_model(entry, request.seed, request.checkpoint)
         dtype = torch.float16 if request.dtype == "fp16" else torch.float32
-        args, kwargs = inputs.cast((model.args, dict(model.kwargs)), dtype)
-        reference = eager_outputs(model, args, kwargs)
+        parts = {name: _cast_inputs(part, dtype) for name, part in model.entry_points.items()}
+        references = {name: eager_outputs(part, part.args, part.kwargs) for name, part in parts.items()}
         samples, calibrated = _calibration(model, request)
         model.module.to(dtype)
         with seeded(request.seed), share_provenance():
-            lowered = lower(replace(model, args=args, kwargs=kwargs), request, samples, progress)
-        tensors = inputs.flatten(args, kwargs, lowered.captured)
+            whole = replace(model, methods=parts) if model.methods else parts[DEFAULT_METHOD]
+            lowered = lower(whole, request, samples, progress)
         pte = folder / request.pte.name
         files = _save_program(pte, request, lowered)
         progress("checking")
-        with foreign_code("Running the exported program"):
-            outputs = run_program(pte, tensors)
-        errors = compare_outputs(reference, outputs)
-        refuse_broken(request, reference, errors, partial(half_snr, model, args, kwargs, reference))
+        methods = {
+            name: _check_method(pte, request, part, references[name], method=name, captured=lowered.captured[name])
+            for name, part in parts.items()
+        }
+    first = next(iter(methods.values()))
     return {
         "weights": model.weights,
         "calibration": calibrated,
-        "inputs": inputs.save(tensors, pte),
-        "reference": inputs.save_reference(reference, pte),
+        "inputs": first.inputs,
+        "reference": first.reference,
         "inputs_replaced_by_random": model.inputs_varied,
-        "outputs": tuple(inputs.describe(output) for output in outputs),
+        "outputs": first.outputs,
         **files,
         "delegation": lowered.delegation,
-        "numerics": describe_numerics(request, errors),
+        "numerics": first.numerics,
+        "methods": methods if model.methods else {},
     }
+
+
+def _cast_inputs(part: EagerModel, dtype: Any) -> EagerModel:
+    args, kwargs = inputs.cast((part.args, dict(part.kwargs)), dtype)
+    return replace(part, args=args, kwargs=kwargs)
+
+
+def _check_method(
+    pte: Path, request: ExportRequest, part: EagerModel, reference: list[Any], *, method: str, captured: Any
+) -> MethodMeta:
+    """Runs a method of the new program and compares it with the eager model."""
+    tensors = inputs.flatten(part.args, part.kwargs, captured)
+    with foreign_code("Running the exported program"):
+        outputs = run_program(pte, tensors, method)
+    errors = compare_outputs(reference, outputs)
+    refuse_broken(request, reference, errors, partial(half_snr, part, part.args, part.kwargs, reference))
+    return MethodMeta(
+        inputs=inputs.save(tensors, pte, method),
+        outputs=tuple(inputs.describe(output) for output in outputs),
+        reference=inputs.save_reference(reference, pte, method),
+        numerics=describe_numerics(request, errors),
+    )
 
 
 def eager_outputs(model: EagerModel, args: Any, kwargs: Any) -> list[Any]:
@@ -163,7 +188,12 @@ def eager_outputs(model: EagerModel, args: Any, kwargs: Any) -> list[Any]:
 def _calibration(model: EagerModel, request: ExportRequest) -> tuple[list[calibration.Sample], Calibration | None]:
     quantization = request.quantization
     if quantization is None or quantization.scheme != "static":
-        return ([(model.args, model.kwargs)] if quantization else []), None
+        return [], None
+    if model.methods:
+        raise ExportError(
+            f"{request.model!r} has several methods, which a static quantisation is not calibrated for.",
+            hint="Use: etprof export --quantize --quant-scheme linear-dynamic",
+        )
     with foreign_code("Making calibration inputs"):
         if isinstance(quantization.calibration, Path):
             samples, source = calibration.read_samples(quantization.calibration, model), str(quantization.calibration)
@@ -175,14 +205,16 @@ def _calibration(model: EagerModel, request: ExportRequest) -> tuple[list[calibr
 def _save_program(pte: Path, request: ExportRequest, lowered: Lowered) -> dict[str, ExportedFile | None]:
     pte.write_bytes(lowered.program.buffer)
     lowered.program.get_etrecord().save(str(etrecord_path(pte)))
-    if request.save_graph:
+    # The graph of each of several methods is read from the program itself.
+    has_graph = request.save_graph and list(lowered.captured) == [DEFAULT_METHOD]
+    if has_graph:
         save_graph(graph_path(pte), build_graph(request.model, lowered))
     if request.debug:
         save_intermediates(export_debug_path(pte), lowered)
     return {
         "pte": _describe_file(pte),
         "etrecord": _describe_file(etrecord_path(pte)),
-        "graph": _describe_file(graph_path(pte)) if request.save_graph else None,
+        "graph": _describe_file(graph_path(pte)) if has_graph else None,
     }
 
 

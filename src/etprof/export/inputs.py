@@ -8,6 +8,7 @@ from typing import Any
 from etprof.core.errors import ExportError
 from etprof.core.layout import input_path, reference_path
 from etprof.core.model import TensorFile, TensorInfo
+from etprof.core.program import DEFAULT_METHOD
 
 
 def cast(tree: Any, dtype: Any) -> Any:
@@ -59,16 +60,16 @@ def flatten(args: tuple[Any, ...], kwargs: Mapping[str, Any], exported: Any) -> 
     return leaves
 
 
-def save(tensors: Sequence[Any], pte: Path) -> tuple[TensorFile, ...]:
+def save(tensors: Sequence[Any], pte: Path, method: str = DEFAULT_METHOD) -> tuple[TensorFile, ...]:
     """Writes one file of little-endian bytes per input, beside the program."""
-    return tuple(_save_one(tensor, input_path(pte, index)) for index, tensor in enumerate(tensors))
+    return tuple(_save_one(tensor, input_path(pte, index, method)) for index, tensor in enumerate(tensors))
 
 
-def save_reference(outputs: Sequence[Any], pte: Path) -> tuple[TensorFile, ...]:
+def save_reference(outputs: Sequence[Any], pte: Path, method: str = DEFAULT_METHOD) -> tuple[TensorFile, ...]:
     """Writes what the eager model computed, in the same way; what is no number has no file."""
     import torch
 
-    paths = (reference_path(pte, index) for index in range(len(outputs)))
+    paths = (reference_path(pte, index, method) for index in range(len(outputs)))
     return tuple(
         _save_one(torch.as_tensor(value), path)
         if isinstance(value, (torch.Tensor, int, float))

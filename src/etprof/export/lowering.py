@@ -1,10 +1,11 @@
 """From an eager module to an ExecuTorch program: capture, quantise, partition, emit."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from etprof.core.errors import ExportError
 from etprof.core.model import Delegation
 from etprof.export.calibration import Sample
 from etprof.export.delegation import describe_delegation
@@ -28,7 +29,9 @@ class Observed:
 
 @dataclass(frozen=True)
 class Lowered:
-    captured: Any
+    """`captured` has each method by its name."""
+
+    captured: dict[str, Any]
     edge: Any
     program: Any
     observed: Observed
@@ -38,22 +41,24 @@ class Lowered:
 def lower(model: EagerModel, request: ExportRequest, samples: list[Sample], progress: Progress) -> Lowered:
     from executorch.exir import to_edge_transform_and_lower
 
-    captured = _capture(model, request, samples, progress)
-    shorten_stack_traces(captured)
+    captured = _capture_methods(model, request, samples, progress)
+    for each in captured.values():
+        shorten_stack_traces(each)
     progress("lowering")
     with foreign_code(f"Lowering {request.model!r} to {request.backend}"), observe() as observed:
         edge = to_edge_transform_and_lower(
             captured,
             partitioner=_partitioners(request),
+            constant_methods=dict(model.constant_methods) or None,
             generate_etrecord=True,
             compile_config=_compile_config(request),
         )
-    delegation = describe_delegation(
-        edge.exported_program().graph_module, observed.refusals, _operators_with_a_rule(request)
-    )
+    lowered = {name: edge.exported_program(name) for name in captured}
+    modules = [each.graph_module for each in lowered.values()]
+    delegation = describe_delegation(modules, observed.refusals, _operators_with_a_rule(request))
     progress("emitting")
     with foreign_code(f"Emitting {request.model!r}"):
-        program = edge.to_executorch(_backend_config(edge.exported_program()))
+        program = edge.to_executorch(_backend_config(lowered.values(), shares=shares_state(model, lowered)))
     return Lowered(captured, edge, program, observed, delegation)
 
 
@@ -68,20 +73,29 @@ def capture(model: EagerModel, module: Any, name: str) -> Any:
         return torch.export.export(module, model.args, dict(model.kwargs), dynamic_shapes=model.dynamic_shapes)
 
 
-def _capture(model: EagerModel, request: ExportRequest, samples: list[Sample], progress: Progress) -> Any:
+def _capture_methods(
+    model: EagerModel, request: ExportRequest, samples: list[Sample], progress: Progress
+) -> dict[str, Any]:
+    quantization = request.quantization
+    progress("quantising" if quantization else "capturing")
+    if quantization and quantization.scheme.startswith("linear"):
+        # Once for all methods, which may share layers.
+        with foreign_code(f"Quantising {request.model!r} ({quantization.label})"):
+            quantize_linear_layers(model.module, quantization)
+    return {name: _capture(part, request, samples) for name, part in model.entry_points.items()}
+
+
+def _capture(model: EagerModel, request: ExportRequest, samples: list[Sample]) -> Any:
     def export(module: Any) -> Any:
         return capture(model, module, request.model)
 
     quantization = request.quantization
-    if quantization is None:
-        progress("capturing")
+    if quantization is None or quantization.scheme.startswith("linear"):
         return export(model.module)
-    progress("quantising")
     with foreign_code(f"Quantising {request.model!r} ({quantization.label})"):
-        if quantization.scheme.startswith("linear"):
-            quantize_linear_layers(model.module, quantization)
-            return export(model.module)
-        return export(quantize_graph(export(model.module).module(), quantization, samples))
+        # Nothing is calibrated where ranges are found at run time: one pass has to reach every node.
+        passes = samples or [(model.args, model.kwargs)]
+        return export(quantize_graph(export(model.module).module(), quantization, passes))
 
 
 def _partitioners(request: ExportRequest) -> list[Any]:
@@ -107,20 +121,45 @@ def _compile_config(request: ExportRequest) -> Any:
     return get_xnnpack_edge_compile_config() if request.backend == "xnnpack" else EdgeCompileConfig()
 
 
-def _backend_config(exported: Any) -> Any:
+def shares_state(model: EagerModel, lowered: Mapping[str, Any]) -> bool:
+    """Whether several methods change the same buffers. ExecuTorch shares by name, so no others may have that name."""
+    known: dict[str, Any] = {}
+    found: set[bool] = set()
+    for method, part in model.entry_points.items():
+        own = dict(part.module.named_buffers())
+        for name in lowered[method].graph_signature.buffers_to_mutate.values():
+            found |= {known[name] is own[name]} if name in known else set()
+            known[name] = own[name]
+    if len(found) > 1:
+        raise ExportError(
+            "Methods of the model share some of their state, and have other state under the same names.",
+            hint="Give buffers that are not shared names of their own.",
+        )
+    return found == {True}
+
+
+def _backend_config(methods: Collection[Any], *, shares: bool) -> Any:
     """For a model that keeps state: by default ExecuTorch drops the names and the initial values of its buffers."""
     from executorch.exir import ExecutorchBackendConfig
+    from executorch.exir.passes import MemoryPlanningPass
     from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
 
+    if not any(each.graph_signature.buffers_to_mutate for each in methods):
+        return None
+    begin_with_values = list(dict.fromkeys(name for each in methods for name in _list_initial_values(each)))
+    passes = [InitializedMutableBufferPass(begin_with_values)] if begin_with_values else []
+    planning = {"memory_planning_pass": MemoryPlanningPass(share_mutable_buffers=True)} if shares else {}
+    return ExecutorchBackendConfig(passes=passes, emit_mutable_buffer_names=True, **planning)
+
+
+def _list_initial_values(exported: Any) -> list[str]:
+    """The inputs of a graph that are buffers which it changes and which do not start with zeros."""
     signature = exported.graph_signature
     mutated = set(signature.buffers_to_mutate.values())
-    if not mutated:
-        return None
     values = dict(exported.named_buffers())
-    placeholders = [name for name, buffer in signature.inputs_to_buffers.items() if buffer in mutated]
-    begin_with_values = [name for name in placeholders if bool(values[signature.inputs_to_buffers[name]].any())]
-    passes = [InitializedMutableBufferPass(begin_with_values)] if begin_with_values else []
-    return ExecutorchBackendConfig(passes=passes, emit_mutable_buffer_names=True)
+    return [
+        name for name, buffer in signature.inputs_to_buffers.items() if buffer in mutated and bool(values[buffer].any())
+    ]
 
 
 @contextmanager

@@ -92,17 +92,23 @@ def find_reusable(request: ExportRequest, source_sha256: str, versions: Mapping[
         # Code without a digest may be other code by now.
         and meta.model_source.sha256 == source_sha256 != ""
         and dict(meta.versions) == dict(versions)
-        and (meta.graph is not None or not request.save_graph)
+        and (meta.graph is not None or bool(meta.methods) or not request.save_graph)
         # An export of before has no reference that a run could compare its outputs with.
-        and len(meta.reference) == len(meta.outputs)
+        and all(len(each.reference) == len(each.outputs) for each in meta.all_methods)
     )
-    worst = meta.numerics.worst_snr_db
-    is_good_enough = worst is None or worst >= request.floor_db
-    return Artifact(request.pte, meta, reused=True) if same and is_good_enough and _is_intact(request, meta) else None
+    worst = [each.numerics.worst_snr_db for each in meta.all_methods]
+    is_good_enough = all(snr is None or snr >= request.floor_db for snr in worst)
+    return (
+        Artifact(request.pte, meta, reused=True)
+        if same and is_good_enough and is_intact(request.folder, meta)
+        else None
+    )
 
 
-def _is_intact(request: ExportRequest, meta: ExportMeta) -> bool:
+def is_intact(folder: Path, meta: ExportMeta) -> bool:
+    """Whether the files of an export are in a folder, with the bytes they had."""
     digests = {each.file: each.sha256 for each in (meta.pte, meta.etrecord, meta.graph) if each}
-    digests |= {each.file: each.sha256 for each in (*meta.inputs, *meta.reference) if each.file}
-    paths = {request.folder / name: digest for name, digest in digests.items()}
+    tensors = (each for method in meta.all_methods for each in (*method.inputs, *method.reference))
+    digests |= {each.file: each.sha256 for each in tensors if each.file}
+    paths = {folder / name: digest for name, digest in digests.items()}
     return all(path.is_file() and file_sha256(path) == digest for path, digest in paths.items())

@@ -4,7 +4,7 @@ import hashlib
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from etprof.core.digest import content_sha256
 from etprof.core.errors import ExportError
-from etprof.core.model import Weights
+from etprof.core.model import MethodInputs, Weights
+from etprof.core.program import DEFAULT_METHOD
 from etprof.export.foreign import foreign_code
 from etprof.export.inputs import cast, tensor_bytes, vary_constants
 from etprof.export.model_entry import WHEEL, ModelEntry
@@ -22,7 +23,10 @@ from etprof.export.wheel_models import load_model_class, no_downloads, repair_to
 
 @dataclass(frozen=True)
 class EagerModel:
-    """The module in evaluation mode and fp32, with fp32 inputs; `instance` is the user's class."""
+    """The module in evaluation mode and fp32, with fp32 inputs; `instance` is the user's class.
+
+    `methods` are there where the program is to have several: submodules, each with inputs of its own.
+    """
 
     instance: Any
     module: Any
@@ -31,6 +35,12 @@ class EagerModel:
     dynamic_shapes: Any
     inputs_varied: bool
     weights: Weights
+    methods: Mapping[str, "EagerModel"] = field(default_factory=dict)
+    constant_methods: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def entry_points(self) -> Mapping[str, "EagerModel"]:
+        return self.methods or {DEFAULT_METHOD: self}
 
 
 @contextmanager
@@ -79,7 +89,9 @@ def build_model(entry: ModelEntry, seed: int, checkpoint: Path | None) -> EagerM
             if entry.origin == WHEEL and (filled := fill_zero_layers(module)):
                 weights = replace(weights, zero_layers_filled=filled)
         with seeded(seed + 1):
-            args, varied_args = vary_constants(_inputs_of(instance))
+            methods: Mapping[str, MethodInputs] = optional(instance, "get_methods") or {}
+            first = next(iter(methods.values()), None)
+            args, varied_args = vary_constants(first.inputs if first else _inputs_of(instance))
             kwargs, varied_kwargs = vary_constants(dict(optional(instance, "get_example_kwarg_inputs") or {}))
         args, kwargs = cast((args, kwargs), torch.float32)
         if checkpoint:
@@ -89,7 +101,7 @@ def build_model(entry: ModelEntry, seed: int, checkpoint: Path | None) -> EagerM
                 weights = replace(weights, batch_norm="statistics from one forward pass")
         elif _brings_weights(entry, seed, module):
             weights = Weights(source="model")
-    return EagerModel(
+    model = EagerModel(
         instance=instance,
         module=module,
         args=args,
@@ -97,7 +109,22 @@ def build_model(entry: ModelEntry, seed: int, checkpoint: Path | None) -> EagerM
         dynamic_shapes=optional(instance, "get_dynamic_shapes"),
         inputs_varied=varied_args or varied_kwargs,
         weights=replace(weights, sha256=state_digest(module)),
+        constant_methods=dict(optional(instance, "get_constant_methods") or {}),
     )
+    return replace(model, methods={name: _method_of(model, name, taken) for name, taken in methods.items()})
+
+
+def _method_of(model: EagerModel, name: str, taken: MethodInputs) -> EagerModel:
+    import torch
+
+    part = getattr(model.module, name, None)
+    if not isinstance(part, torch.nn.Module):
+        raise ExportError(
+            f"get_methods names {name!r}, and the network has no submodule of that name.",
+            hint="Each method is a submodule of what get_eager_model() returns, with a forward() of its own.",
+        )
+    args = cast(taken.inputs, torch.float32)
+    return replace(model, module=part, args=args, kwargs={}, dynamic_shapes=taken.dynamic_shapes, constant_methods={})
 
 
 def _module_of(instance: Any) -> Any:

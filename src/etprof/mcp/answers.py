@@ -38,6 +38,7 @@ from etprof.reports import (
     choice_tables,
     explanation,
     forecast_tables,
+    phase_tables,
     program_tables,
     roofline_tables,
     sentences,
@@ -127,13 +128,18 @@ class KindLine:
 
 @dataclass(frozen=True)
 class VariantLine:
-    """One variant; `categories` are shares of traced time, `kinds` are kinds of layers, the longest time first."""
+    """One variant; `categories` are shares of traced time, `kinds` are kinds of layers, the longest time first.
+
+    `memory` has the parts of the peak in bytes, `start_ms` how long a start takes by where the model's file was.
+    """
 
     label: str
     median_ms: float | None
     p95_ms: float | None
     blocks: int
     peak_bytes: int | None
+    memory: dict[str, int]
+    start_ms: dict[str, float]
     categories: dict[str, float]
     kinds: list[KindLine]
 
@@ -142,8 +148,8 @@ class VariantLine:
 class Analysis:
     """What a run says, short enough to be read at once; `subjects` are what can be explained further.
 
-    `threads` has the answers of a run at several thread counts; `roofline` says how far each variant is from what its
-    CPU can do, or what is missing to tell.
+    `threads` has the answers of a run at several thread counts, `phases` those of a workload; `roofline` says how far
+    each variant is from what its CPU can do, or what is missing to tell.
     """
 
     run_dir: str
@@ -157,6 +163,7 @@ class Analysis:
     findings: list[str]
     subjects: list[str] = field(default_factory=list)
     threads: list[str] = field(default_factory=list)
+    phases: list[str] = field(default_factory=list)
     roofline: list[str] = field(default_factory=list)
 
 
@@ -226,7 +233,7 @@ def export(workspace: Workspace, model: str, progress: Progress, *, dtype: str, 
 
 def run(
     workspace: Workspace, model: str, progress: Progress, *, device: str, schedule: Schedule, output_root: str,
-    options: RunOptions, threads: tuple[int, ...] = (1,),
+    options: RunOptions, threads: tuple[int, ...] = (1,), workload: str = "",
 ) -> Analysis:  # fmt: skip
     """Profiles a model on a device with its best extension hidden and shown, and writes the report."""
     # Who waits here for another run cannot be told to stop, and all other tools would wait too.
@@ -237,8 +244,9 @@ def run(
     workspace.target_folder(run_folder(path, ""))
     with workspace.confined():
         measured = profile(
-            path, request, RunCounter(progress), options, output_root=folder, schedule=schedule, threads=threads
-        )
+            path, request, RunCounter(progress), options, output_root=folder, schedule=schedule, threads=threads,
+            workload=workspace.load_workload(workload) if workload else None,
+        )  # fmt: skip
         analysis = analyze_measured(measured)
         write_report(analysis)
     return _summarize(analysis.report, analysis.run.folder)
@@ -356,6 +364,7 @@ def _summarize(report: Report, folder: Path) -> Analysis:
         ],
         subjects=explanation.list_subjects(report),
         threads=thread_tables.list_all(report.scaling) if report.scaling else [],
+        phases=phase_tables.list_all(report),
         roofline=roofline_tables.list_sentences(report),
     )
 
@@ -375,6 +384,8 @@ def _describe_variant(variant: VariantReport) -> VariantLine:
         p95_ms=latency.p95_ms if latency else None,
         blocks=latency.blocks if latency else 0,
         peak_bytes=variant.peak_bytes,
+        memory={part.name: part.bytes for part in variant.memory.parts} if variant.memory else {},
+        start_ms={each.cached.value: each.total_ms for each in variant.memory.starts} if variant.memory else {},
         categories={row.name: round(row.share, 4) for row in variant.categories},
         kinds=[
             KindLine(row.name, row.count, row.mean_ms, round(row.share, 4), row.gmac_per_s)

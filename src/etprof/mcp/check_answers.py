@@ -24,7 +24,7 @@ class Checked:
 
 def check(
     workspace: Workspace, models: tuple[str, str], progress: Progress, *, device: str, schedule: Schedule,
-    output_root: str, threads: tuple[int, ...], tolerance: float,
+    output_root: str, threads: tuple[int, ...], tolerance: float, memory_tolerance: float | None = None,
 ) -> Checked:  # fmt: skip
     """Measures two models in one run, writes its report, and judges the new one by the old one."""
     request = replace(parse_device(device), wait=False, progress=lambda text: progress(0, None, text))
@@ -38,5 +38,5 @@ def check(
         )  # fmt: skip
         analysis = analyze_measured(measured)
         write_report(analysis)
-    result = check_measured(analysis, tolerance)
+    result = check_measured(analysis, tolerance, memory_tolerance=memory_tolerance)
     return Checked(result.outcome.value, check_summary.render(result), str(analysis.run.folder))

@@ -1,10 +1,13 @@
 """What an assistant is answered about a fleet: its devices, and what a model does on each of them."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from etprof.app.fleet.runs import FleetRequest, default_folder, list_devices, run_fleet
 from etprof.app.fleet.words import FleetWords
+from etprof.app.named_model import find_export
 from etprof.app.progress import Progress
+from etprof.export.registry import DEFAULT_MODELS_DIR
 from etprof.mcp.workspace import Workspace
 
 
@@ -39,9 +42,14 @@ def offered(on: str) -> Offered:
 
 
 def gather(workspace: Workspace, model: str, progress: Progress, *, on: str, repeat: int, out: str) -> Gathered:
-    path = workspace.model_file(model)
-    for beside in path.parent.glob(f"{path.stem}.*"):
-        workspace.inside(beside)
+    path = Path(model)
+    if find_export(model) is not None:
+        # What a worker is sent of the user's models.
+        workspace.target_folder(DEFAULT_MODELS_DIR)
+    else:
+        path = workspace.model_file(model)
+        for beside in path.parent.glob(f"{path.stem}.*"):
+            workspace.inside(beside)
     folder = workspace.target_folder(out or default_folder())
     request = FleetRequest(folder, on=on, repeat=repeat, command="etprof mcp: fleet_run")
     arrived = 0

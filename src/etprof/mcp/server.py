@@ -22,6 +22,7 @@ from pydantic.config import JsonDict
 import etprof
 from etprof.app.builds import DTYPES, SCHEMES
 from etprof.app.exploring import EXPLORE_BUDGET, build_explore_request
+from etprof.app.llm import DEPTHS, GENERATED, LLM_BUDGET, LLM_RUNS, PROMPTS, build_llm_request
 from etprof.app.plans import build_profile_schedule
 from etprof.app.profiling import build_run_options
 from etprof.app.progress import Progress
@@ -29,10 +30,11 @@ from etprof.app.thread_counts import parse_threads
 from etprof.core.errors import EtprofError, UsageError
 from etprof.core.units import parse_duration
 from etprof.devices import list_usages
-from etprof.mcp import answers, check_answers, fleet_answers
+from etprof.mcp import answers, check_answers, fleet_answers, llm_answers
 from etprof.mcp.answers import Analysis, CpuPeaks, Exported, KnownModels, Machine, Tried
 from etprof.mcp.check_answers import Checked
 from etprof.mcp.fleet_answers import Gathered, Offered
+from etprof.mcp.llm_answers import Tested
 from etprof.mcp.standard_input import endable_input
 from etprof.mcp.workspace import Workspace
 from etprof.reports import FORMATS
@@ -46,8 +48,8 @@ _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent
 _INSTRUCTIONS = (
     "Profiles ExecuTorch models on CPUs: where the time goes, what an instruction-set extension such as SME2 changes, "
     "and what to optimise next. A usual order: doctor, list_models, export, run, analyze, explain; explore says which "
-    "precision to ship. Paths are relative to the workspace. Repeat the verdict with its interval and name the "
-    "findings: they are reasons for doubt."
+    "precision to ship, llm measures a language model. Paths are relative to the workspace. Repeat the verdict with "
+    "its interval and name the findings: they are reasons for doubt."
 )
 _READ_ONLY = " This server only reads: export and run refuse until it is started with --allow-run."
 
@@ -99,7 +101,7 @@ def build_server(workspace: Workspace, *, allow_run: bool) -> MCPServer:
     lock = Lock()
     for function in _reading_tools(workspace):
         server.add_tool(_guarded(function, lock), annotations=_READS)
-    for function, annotations in zip(_running_tools(workspace), (_EXPORTS, *[_RUNS] * 5), strict=True):
+    for function, annotations in zip(_running_tools(workspace), (_EXPORTS, *[_RUNS] * 6), strict=True):
         server.add_tool(_guarded(function, lock, refused=not allow_run), annotations=annotations)
     for function in _fleet_tools(workspace):
         server.add_tool(_guarded(function, lock, refused=not allow_run), annotations=_RUNS)
@@ -194,13 +196,16 @@ def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
         output_root: Annotated[str, Field(description="Where to write; default: beside the model's folder.")] = "",
         force: Annotated[bool, Field(description="Move all that the folder holds aside.")] = False,
         resume: Annotated[bool, Field(description="Continue an interrupted run in that folder.")] = False,
+        workload: Annotated[
+            str, Field(description="A JSON file of phases to run one after the other, such as prefill and decode.")
+        ] = "",
     ) -> Analysis:
         """Profile a model with the CPU's best extension hidden and shown, and write its report. Takes minutes."""
         options = build_run_options("etprof mcp: run", force=force, resume=resume)
         schedule = build_profile_schedule(blocks, max_blocks, _within(budget, _LONGEST_RUN_S))
         return answers.run(
             workspace, model, _progress_to(context), device=device, schedule=schedule, output_root=output_root,
-            options=options, threads=_few(parse_threads(threads)),
+            options=options, threads=_few(parse_threads(threads)), workload=workload,
         )  # fmt: skip
 
     def explore(
@@ -230,12 +235,41 @@ def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
         options = build_run_options("etprof mcp: explore", force=force, resume=resume)
         return answers.explore(workspace, asked, device, _progress_to(context), options)
 
+    def llm(
+        context: Context,
+        model: Annotated[str, Field(description="The .pte of a language model.")],
+        *,
+        prompt: Annotated[str, Field(description="Tokens of a prompt: a number, or several with commas.")] = PROMPTS,
+        generate: Annotated[str, Field(description="Tokens to generate one by one, in the same way.")] = GENERATED,
+        depth: Annotated[str, Field(description="Tokens in the cache before each test, in the same way.")] = DEPTHS,
+        threads: Annotated[str, Field(description="A number, several such as 1,2,4, or auto.")] = "1",
+        blocks: Annotated[int, Field(ge=1, le=_MOST_BLOCKS, description="Fresh processes per variant, at least.")] = 6,
+        max_blocks: Annotated[int, Field(ge=1, le=_MOST_BLOCKS, description="And at most.")] = 24,
+        budget: Annotated[str, Field(description="Time of the whole run: 90s, 10m or 1h.")] = LLM_BUDGET,
+        device: Annotated[str, Field(description=f"Where to run: {list_usages()}.")] = "local",
+        output_root: Annotated[str, Field(description="Where to write; default: beside the model's folder.")] = "",
+        force: Annotated[bool, Field(description="Move all that the folder holds aside.")] = False,
+        resume: Annotated[bool, Field(description="Continue an interrupted run in that folder.")] = False,
+    ) -> Tested:
+        """Measure a language model: tokens a second of prompts (pp128) and generated tokens (tg64). Takes minutes."""
+        asked = build_llm_request(
+            Path(model), prompt=prompt, generate=generate, depth=depth, threads=threads, runs=LLM_RUNS, blocks=blocks,
+            max_blocks=max_blocks, budget=_within(budget, _LONGEST_RUN_S), seed=0, kernels=False,
+            output_root=Path(output_root) if output_root else None,
+        )  # fmt: skip
+        _few(asked.threads)
+        options = build_run_options("etprof mcp: llm", force=force, resume=resume)
+        return llm_answers.llm(workspace, asked, device, _progress_to(context), options)
+
     def check(
         context: Context,
         old: Annotated[str, Field(description="The known-good .pte.")],
         new: Annotated[str, Field(description="The .pte that is checked.")],
         *,
         tolerance: Annotated[float, Field(ge=0, description="How much slower it may be, in percent.")] = 5.0,
+        memory_tolerance: Annotated[
+            float | None, Field(ge=0, description="How much its peak memory may grow, in percent; default: not judged.")
+        ] = None,
         device: Annotated[str, Field(description=f"Where to run: {list_usages()}.")] = "local",
         threads: Annotated[str, Field(description="A number, or several such as 1,2,4.")] = "1",
         blocks: Annotated[int, Field(ge=1, le=_MOST_BLOCKS, description="Fresh processes of each, at least.")] = 6,
@@ -248,6 +282,7 @@ def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
         return check_answers.check(
             workspace, (old, new), _progress_to(context), device=device, schedule=schedule, output_root=output_root,
             threads=_few(parse_threads(threads)), tolerance=tolerance / 100,
+            memory_tolerance=None if memory_tolerance is None else memory_tolerance / 100,
         )  # fmt: skip
 
     def peaks(
@@ -267,7 +302,7 @@ def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
         """Try every part of the work on a device with a small model, and say what works; about a minute."""
         return answers.self_test(device, _progress_to(context))
 
-    return [export, run, explore, check, peaks, self_test]
+    return [export, run, explore, llm, check, peaks, self_test]
 
 
 def _fleet_tools(workspace: Workspace) -> list[Callable[..., object]]:
@@ -279,7 +314,10 @@ def _fleet_tools(workspace: Workspace) -> list[Callable[..., object]]:
 
     def fleet_run(
         context: Context,
-        model: Annotated[str, Field(description="The .pte to profile on each device.")],
+        model: Annotated[
+            str,
+            Field(description="The .pte to profile on each device, or the name of a model: a worker exports it first."),
+        ],
         *,
         on: Annotated[str, Field(description=labels)] = "",
         repeat: Annotated[int, Field(ge=1, le=_MOST_REPEATS, description="Runs on each device.")] = 1,

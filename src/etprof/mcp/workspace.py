@@ -12,10 +12,12 @@ from etprof.core.layout import EARLIER_RUNS, MANIFEST, METRICS, export_meta_path
 from etprof.core.regular_files import read_regular
 from etprof.core.run import Session
 from etprof.core.runtimes import TRACE_SUFFIXES
+from etprof.core.workload import Workload
 from etprof.export.meta import load_meta
 from etprof.runner.build import cache_dir
 from etprof.store.earlier_runs import StoredSession, list_earlier, list_joined
 from etprof.store.session_file import load_session
+from etprof.store.workload_file import load_workload
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,13 @@ class Workspace:
             self.inside(entry)
         return folder
 
+    def load_workload(self, path: str) -> Workload:
+        """A workload of which no file leads out of the workspace."""
+        workload = load_workload(self.inside(path))
+        for file in workload.files:
+            self.inside(file)
+        return workload
+
     def model_file(self, path: str) -> Path:
         """A .pte of which no side file leads out of the workspace."""
         model = self.inside(path)
@@ -83,8 +92,9 @@ class Workspace:
         for file in (export_meta_path(model), graph_path(model)):
             self.inside(file)
         meta = load_meta(model)
-        for entry in (*meta.inputs, *meta.reference) if meta else ():
-            self.inside(model.parent / entry.file)
+        for method in meta.all_methods if meta else ():
+            for entry in (*method.inputs, *method.reference):
+                self.inside(model.parent / entry.file)
         return model
 
 
@@ -105,5 +115,5 @@ def _files_of(session: Session, folder: Path) -> Iterator[Path]:
         yield from [path for path in sources if path.exists()][:1]
         yield from (folder / output.file for output in each.reference)
     for result in session.results:
-        names = (result.etdump, result.samples, *(output.file for output in result.outputs))
+        names = (result.etdump, result.samples, result.steps, *(output.file for output in result.outputs))
         yield from (folder / name for name in names if name)

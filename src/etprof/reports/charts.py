@@ -8,11 +8,23 @@ from dataclasses import dataclass
 from functools import partial
 
 from etprof.core.exploration import EXACT_DB, Choice, ChoiceRow, Standing
+from etprof.core.phases import Phases
 from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.roofline import Roofline
 from etprof.core.scaling import Scaling, ScalingCurve
 from etprof.core.units import format_bytes, format_count, format_ms, format_percent
 from etprof.reports.choice_tables import describe_rows, find_accuracy
+from etprof.reports.memory_plot import draw_plan
+from etprof.reports.memory_tables import plan_sentence
+from etprof.reports.phase_charts import (
+    draw_curves,
+    draw_phases,
+    list_curves,
+    list_sides,
+    phases_caption,
+    steps_caption,
+)
+from etprof.reports.phase_tables import unit_of
 from etprof.reports.plots import (
     Bar,
     Disc,
@@ -67,14 +79,36 @@ def list_charts(report: Report) -> tuple[ChartFile, ...]:
         traced = [variant for variant in report.measured if variant.categories]
         if traced:
             found.append(
-                ChartFile("categories", "Time per category in each variant.", lambda w: draw_categories(traced, w))
+                ChartFile(
+                    "categories",
+                    "Time per category in each variant.",
+                    lambda w: draw_categories(traced, w, unit_of(report)),
+                )
             )
     if report.choice:
         found += _choice_charts(report.choice)
+    if report.phases:
+        found += _phase_charts(report, report.phases)
     if report.scaling:
         found += _scaling_charts(report.scaling)
     found += _roofline_charts(report)
+    found += _plan_charts(report)
     return tuple(found)
+
+
+def _phase_charts(report: Report, phases: Phases) -> list[ChartFile]:
+    bars = [
+        ChartFile(_numbered("phases", number), phases_caption(phases, sides), partial(draw_phases, phases, sides))
+        for number, sides in enumerate(list_sides(report), start=1)
+    ]
+    return bars + [
+        ChartFile(_numbered("steps", number), steps_caption(row), partial(draw_curves, row))
+        for number, row in enumerate(list_curves(report), start=1)
+    ]
+
+
+def _numbered(name: str, number: int) -> str:
+    return f"{name}_{number}" if number > 1 else name
 
 
 def _choice_charts(choice: Choice) -> list[ChartFile]:
@@ -106,6 +140,15 @@ def draw_pareto(choice: Choice, rows: Sequence[ChoiceRow], width: int) -> Drawin
         title = title._replace(text="Latency against numerics")
     up = "metric" if choice.eager_metric is not None else f"SNR in dB, {EXACT_DB:g} and more as one"
     return draw_discs(discs, width=width, title=title, across="latency in ms", up=up)
+
+
+def _plan_charts(report: Report) -> list[ChartFile]:
+    """The captions give the peak, for readers who do not see the steps; one operator is no course."""
+    drawn = [plan for plan in report.plans if len(plan.live_bytes) > 1]
+    return [
+        ChartFile(f"activations{f'_{number}' if number > 1 else ''}", plan_sentence(plan), partial(draw_plan, plan))
+        for number, plan in enumerate(drawn, start=1)
+    ]
 
 
 def _roofline_charts(report: Report) -> list[ChartFile]:
@@ -165,14 +208,14 @@ def _list_values(curve: ScalingCurve, name: str, times_ms: Sequence[float]) -> s
 
 
 def _comparison_charts(report: Report, comparison: Comparison, suffix: str) -> list[ChartFile]:
-    variants = variants_of(report, comparison)
+    variants, unit = variants_of(report, comparison), unit_of(report)
     who = " to ".join(comparison.names)
     charts = [
-        ChartFile(f"categories{suffix}", f"Time per category, {who}.", lambda w: draw_categories(variants, w)),
+        ChartFile(f"categories{suffix}", f"Time per category, {who}.", lambda w: draw_categories(variants, w, unit)),
         ChartFile(
             f"waterfall_categories{suffix}",
             f"What each category contributes to the change, {who}.",
-            lambda w: draw_category_waterfall(comparison, variants, w),
+            lambda w: draw_category_waterfall(comparison, variants, w, unit),
         ),
     ]
     if comparison.operators:
@@ -180,7 +223,7 @@ def _comparison_charts(report: Report, comparison: Comparison, suffix: str) -> l
             ChartFile(
                 f"waterfall_operators{suffix}",
                 f"What single operators contribute to the change, {who}.",
-                lambda w: draw_operator_waterfall(comparison, variants, w),
+                lambda w: draw_operator_waterfall(comparison, variants, w, unit),
             )
         )
     return charts
@@ -231,7 +274,7 @@ def draw_latency(variants: Sequence[VariantReport], width: int) -> Drawing:
     return draw_points(points, medians, labels, width=width, title=title)
 
 
-def draw_categories(variants: Sequence[VariantReport], width: int) -> Drawing:
+def draw_categories(variants: Sequence[VariantReport], width: int, unit: str = "inference") -> Drawing:
     """Two bars per variant: milliseconds to one scale, and percent."""
     whole = max(sum(row.mean_ms for row in variant.categories) for variant in variants)
     bars: list[Bar] = []
@@ -248,7 +291,7 @@ def draw_categories(variants: Sequence[VariantReport], width: int) -> Drawing:
                 wide_enough = length * width > _LABELLED_PX
                 bars.append(Bar(2 * number + unit_row, row.name, at, at + length, text if wide_enough else ""))
                 at += length
-    subtitle = f"ms and percent per inference, {_traced(variants)}."
+    subtitle = f"ms and percent per {unit}, {_traced(variants, unit)}."
     title = Title("Where the time goes", subtitle)
     return draw_bars(bars, labels, width=width, title=title, unit=None)
 
@@ -274,13 +317,17 @@ def draw_part_curves(curve: ScalingCurve, width: int) -> Drawing:
     return draw_lines(lines, width=width, title=title, across="threads")
 
 
-def draw_category_waterfall(comparison: Comparison, variants: Sequence[VariantReport], width: int) -> Drawing:
+def draw_category_waterfall(
+    comparison: Comparison, variants: Sequence[VariantReport], width: int, unit: str = "inference"
+) -> Drawing:
     steps = [(shift.name, shift.name, shift.candidate_ms - shift.baseline_ms) for shift in comparison.categories]
-    title = Title("From baseline to candidate, by category", f"ms per inference, {_traced(variants)}.")
+    title = Title("From baseline to candidate, by category", f"ms per {unit}, {_traced(variants, unit)}.")
     return _draw_waterfall(comparison, steps, width, title)
 
 
-def draw_operator_waterfall(comparison: Comparison, variants: Sequence[VariantReport], width: int) -> Drawing:
+def draw_operator_waterfall(
+    comparison: Comparison, variants: Sequence[VariantReport], width: int, unit: str = "inference"
+) -> Drawing:
     """The operators with the largest changes, then all the others and what no operator owns as one step each."""
     changed = [change for change in comparison.operators if change.gain_ms]
     ranked = sorted(changed, key=lambda change: -abs(change.gain_ms))
@@ -292,7 +339,7 @@ def draw_operator_waterfall(comparison: Comparison, variants: Sequence[VariantRe
     whole = sum(shift.candidate_ms - shift.baseline_ms for shift in comparison.categories)
     rest = whole - sum(change for _, _, change in steps)
     steps.append(("delegate and framework overhead", "Delegate overhead", rest))
-    title = Title("From baseline to candidate, by operator", f"ms per inference, {_traced(variants)}.")
+    title = Title("From baseline to candidate, by operator", f"ms per {unit}, {_traced(variants, unit)}.")
     return _draw_waterfall(comparison, steps, width, title)
 
 
@@ -313,6 +360,6 @@ def _draw_waterfall(
     return draw_bars(bars, rows, width=width, title=title, unit="ms")
 
 
-def _traced(variants: Sequence[VariantReport]) -> str:
+def _traced(variants: Sequence[VariantReport], unit: str) -> str:
     counts = " and ".join(str(variant.accounting.runs) for variant in variants if variant.accounting)
-    return f"mean of {counts} traced inferences"
+    return f"mean of {counts} traced {unit}s"

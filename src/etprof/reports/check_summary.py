@@ -3,6 +3,7 @@
 from importlib import resources
 from math import inf
 
+from etprof.core.estimates import Interval
 from etprof.core.regression import Outcome, RegressionCheck, VariantCheck
 from etprof.core.units import format_ms, format_percent
 from etprof.reports import sentences
@@ -23,8 +24,10 @@ def render(check: RegressionCheck) -> str:
         .render(
             check=check,
             say=sentences,
-            verdict=_VERDICTS[check.outcome],
+            verdict=_describe_verdict(check),
             slowdown=_slowdown_text,
+            growth=_growth_text,
+            memory_rule=_describe_memory_rule(check),
             maybe=_maybe_ms,
             outputs=_outputs_text,
             outputs_rule=_describe_rule(check),
@@ -34,11 +37,30 @@ def render(check: RegressionCheck) -> str:
     return tidy(text)
 
 
+def _describe_verdict(check: RegressionCheck) -> str:
+    if check.outcome is Outcome.PASS and check.memory_tolerance is not None:
+        return "No variant is slower or needs more memory than allowed, and all outputs that were compared agree."
+    return _VERDICTS[check.outcome]
+
+
 def _slowdown_text(variant: VariantCheck) -> str:
-    if variant.slowdown is None:
+    return _interval_text(variant.slowdown)
+
+
+def _growth_text(variant: VariantCheck) -> str:
+    return _interval_text(variant.memory.growth if variant.memory else None)
+
+
+def _interval_text(share: Interval | None) -> str:
+    if share is None:
         return "unknown"
-    low, high = format_percent(variant.slowdown.low), format_percent(variant.slowdown.high)
-    return f"{format_percent(variant.slowdown.value)} ({low} to {high})"
+    return f"{format_percent(share.value)} ({format_percent(share.low)} to {format_percent(share.high)})"
+
+
+def _describe_memory_rule(check: RegressionCheck) -> str:
+    if check.memory_tolerance is None:
+        return ""
+    return f"; peak memory may grow by {format_percent(check.memory_tolerance)}"
 
 
 def _describe_rule(check: RegressionCheck) -> str:

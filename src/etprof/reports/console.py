@@ -11,6 +11,8 @@ from etprof.core.units import format_ms, format_percent, format_ratio
 from etprof.reports import (
     choice_tables,
     kernel_explanation,
+    memory_tables,
+    phase_tables,
     program_tables,
     roofline_tables,
     sentences,
@@ -42,9 +44,12 @@ def _parts(report: Report, width: int | None) -> Iterator[str]:
     if report.scaling and not report.choice:
         yield from _scaling_parts(report.scaling, width)
     kinds = () if report.choice else list_rollups(report, "kind", _KINDS)
-    yield from (render_table(as_text_table(table), width) for table in kinds)
+    yield from (render_table(as_text_table(table, phase_tables.unit_of(report)), width) for table in kinds)
     rooflines = () if report.choice else roofline_tables.list_shown(report)
     yield _paragraph((roofline_tables.roofline_sentence(label, roofline) for label, roofline in rooflines), width)
+    if not report.choice:
+        yield from (render_table(table, width) for table in memory_tables.list_short_tables(report))
+        yield _paragraph(memory_tables.list_sentences(report), width)
     if report.forecast:
         yield render_forecast(report.forecast, width)
     yield _paragraph((f"{v.label}: {v.evidence.verdict}" for v in report.variants if v.evidence), width)
@@ -63,13 +68,22 @@ def _measured_parts(report: Report, width: int | None) -> Iterator[str]:
     if report.compares_programs:
         yield render_table(program_tables.as_text_table(program_tables.build_table(report)), width)
         yield _paragraph(program_tables.list_sentences(report), width)
+    if report.phases:
+        yield from _phase_parts(report, width)
+    unit = phase_tables.unit_of(report)
     if not compared:
-        yield from (render_table(_variant_table(each), width) for each in report.measured if each.categories)
+        yield from (render_table(_variant_table(each, unit), width) for each in report.measured if each.categories)
         yield _paragraph([sentences.NO_PAIR], width)
     yield _paragraph([sentences.trust_sentence(report)], width)
     for comparison in compared:
-        yield render_table(_category_table(comparison), width) if comparison.categories else ""
+        yield render_table(_category_table(comparison, unit), width) if comparison.categories else ""
         yield _paragraph([sentences.bottleneck_sentence(comparison)], width)
+
+
+def _phase_parts(report: Report, width: int | None) -> Iterator[str]:
+    table = phase_tables.build_table(report, most=phase_tables.MOST_PHASES)
+    yield render_table(phase_tables.as_text_table(table), width) if table.rows else ""
+    yield _paragraph(phase_tables.list_all(report), width)
 
 
 def _latencies(report: Report, width: int | None) -> str:
@@ -130,17 +144,17 @@ def _paragraph(said: Iterable[str], width: int | None) -> str:
     return "".join(f"{wrap(each, width or _WIDTH, '  ')}\n" for each in said if each)
 
 
-def _variant_table(variant: VariantReport) -> TextTable:
+def _variant_table(variant: VariantReport, unit: str) -> TextTable:
     rows = variant.categories
     columns = [
         Column("category", [row.name for row in rows]),
         Column("time", [format_ms(row.mean_ms) for row in rows], right=True),
         Column("share", [format_percent(row.share) for row in rows], right=True),
     ]
-    return TextTable(f"Where the time of {variant.label} goes (traced, per inference)", columns)
+    return TextTable(f"Where the time of {variant.label} goes (traced, per {unit})", columns)
 
 
-def _category_table(comparison: Comparison) -> TextTable:
+def _category_table(comparison: Comparison, unit: str) -> TextTable:
     baseline, candidate = comparison.names
     rows = comparison.categories
     before, after = sum(row.baseline_ms for row in rows), sum(row.candidate_ms for row in rows)
@@ -153,5 +167,5 @@ def _category_table(comparison: Comparison) -> TextTable:
         Column("share", [*(format_percent(row.candidate_share) for row in rows), ""], right=True),
         Column("speed-up", [*speedups, format_ratio(before / after) if after else "n/a"], right=True),
     ]
-    title = f"Where the time goes (traced, per inference); baseline: {baseline}, candidate: {candidate}"
+    title = f"Where the time goes (traced, per {unit}); baseline: {baseline}, candidate: {candidate}"
     return TextTable(title, columns, totals=1)

@@ -1,6 +1,6 @@
 """The report as one CSV table: a row for each inference, category, operator and group of operators of each variant.
 
-Runs at several thread counts have a row for each of those too.
+Runs at several thread counts have a row for each of those too, and runs of a workload for each phase.
 """
 
 import csv
@@ -8,6 +8,9 @@ import io
 from collections.abc import Iterator
 
 from etprof.core.csv_cells import guard_cell
+from etprof.core.memory_records import list_memory
+from etprof.core.phase_records import list_phase_categories, list_phase_operators, list_phases
+from etprof.core.phases import Phases
 from etprof.core.records import list_categories, list_latencies, list_operators, list_rollups, list_scaling
 from etprof.core.report import Report, VariantReport
 from etprof.reports import sentences
@@ -41,6 +44,8 @@ COLUMNS = (
     "model",
     "precision",
     "snr_db",
+    "bytes",
+    "model_file",
 )
 
 
@@ -48,7 +53,9 @@ def render(report: Report) -> str:
     """Level `latency` is the untraced inference; those of `category`, and of `operator` with overheads, are traced.
 
     `by kind`, `by module` and `by shape` are the operators again, in groups: `count` operators in each. `threads` is
-    one of several thread counts, against the fewest; its name is what the step to it does.
+    one of several thread counts, against the fewest; its name is what the step to it does. `phase` is a phase of a
+    workload, with its steps as `count`, and their median; what takes part in it has the name of the phase in its level.
+    `memory` is a part of the peak, `stage` resident memory at the end of a stage, `start` how long that took.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
@@ -58,7 +65,19 @@ def render(report: Report) -> str:
             writer.writerow({column: _cell(value) for column, value in row.items()})
     for point in list_scaling(report.scaling) if report.scaling else ():
         writer.writerow({**point._asdict(), "level": "threads", "name": point.step, "mean_ms": point.latency_ms})
+    for row in _phase_rows(report.phases) if report.phases else ():
+        writer.writerow({column: _cell(value) for column, value in row.items()})
     return text.getvalue()
+
+
+def _phase_rows(phases: Phases) -> Iterator[dict[str, object]]:
+    for phase in list_phases(phases):
+        times = {"count": phase.steps, "median_ms": phase.step_ms}
+        yield {**phase._asdict(), **times, "level": "phase", "name": phase.phase, "kernels": ""}
+    for category in list_phase_categories(phases):
+        yield {**category._asdict(), "level": f"category of {category.phase}", "category": category.name}
+    for operator in list_phase_operators(phases):
+        yield {**operator._asdict(), "level": f"operator of {operator.phase}"}
 
 
 def _rows(variant: VariantReport, report: Report) -> Iterator[dict[str, object]]:
@@ -71,6 +90,8 @@ def _rows(variant: VariantReport, report: Report) -> Iterator[dict[str, object]]
         yield {**category._asdict(), "level": "category", "category": category.name}
     for operator in list_operators(variant):
         yield {**operator._asdict(), "level": "operator"}
+    for memory in list_memory(variant):
+        yield {**memory._asdict(), "mean_ms": memory.duration_ms}
     for rollup in list_rollups(variant):
         yield {**rollup._asdict(), "level": f"by {rollup.by}", "count": rollup.operators}
 

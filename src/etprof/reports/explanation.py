@@ -10,11 +10,13 @@ from etprof.core.report import Comparison, Report, VariantReport
 from etprof.core.rows import OperatorRow
 from etprof.core.units import format_bytes, format_ms, format_percent, format_ratio
 from etprof.reports import sentences
+from etprof.reports.phase_tables import list_all as list_phase_answers
+from etprof.reports.phase_tables import unit_of
 from etprof.reports.program_tables import accuracy_sentence, correction_sentence
 from etprof.reports.roofline_tables import list_sentences
 from etprof.reports.thread_tables import list_all
 
-VERDICT, NEXT_STEPS, THREADS, ROOFLINE = "verdict", "next steps", "threads", "roofline"
+VERDICT, NEXT_STEPS, THREADS, ROOFLINE, PHASES = "verdict", "next steps", "threads", "roofline", "phases"
 _MOST_OPERATORS = 5
 
 _VERDICTS = {
@@ -34,7 +36,8 @@ def list_subjects(report: Report) -> list[str]:
         if any(row.name == name for variant in report.variants for row in variant.categories)
     ]
     kinds = dict.fromkeys(finding.kind for finding in report.findings)
-    return [VERDICT, NEXT_STEPS, *([THREADS] if report.scaling else []), ROOFLINE, *known, *kinds]
+    where_known = [*([PHASES] if report.phases else []), *([THREADS] if report.scaling else [])]
+    return [VERDICT, NEXT_STEPS, *where_known, ROOFLINE, *known, *kinds]
 
 
 def render(report: Report, subject: str) -> str:
@@ -47,6 +50,8 @@ def render(report: Report, subject: str) -> str:
         lines = list(_explain_next_steps(report))
     elif topic == THREADS and report.scaling:
         lines = list_all(report.scaling)
+    elif topic == PHASES:
+        lines = list_phase_answers(report)
     elif topic == ROOFLINE:
         lines = list_sentences(report)
     elif topic in _CATEGORIES:
@@ -95,7 +100,7 @@ def _explain_category(report: Report, name: str) -> Iterator[str]:
         for row in variant.categories:
             if row.name == name:
                 time = f"{format_ms(row.mean_ms)} ({format_percent(row.share)})"
-                yield f"{variant.label}: {time} of each traced inference; events: {row.events_per_run:g}."
+                yield f"{variant.label}: {time} of each traced {unit_of(report)}; events: {row.events_per_run:g}."
         slowest = [row for row in variant.operators if row.category == name][:_MOST_OPERATORS]
         if slowest:
             listed = "; ".join(f"{row.name} {format_ms(row.mean_ms)}" for row in slowest)
@@ -115,7 +120,7 @@ def _explain_operators(report: Report, wanted: str) -> Iterator[str]:
     for row in found[:_MOST_OPERATORS]:
         yield f"{row.name} ({row.identity}): {row.category}, {row.subcategory}; {_place(row)}."
         for variant in report.variants:
-            yield from _explain_in_variant(variant, row.identity)
+            yield from _explain_in_variant(variant, row.identity, unit_of(report))
         for comparison in report.comparisons:
             yield from _explain_change(comparison, row.identity)
     if len(found) > _MOST_OPERATORS:
@@ -128,12 +133,12 @@ def _place(row: OperatorRow) -> str:
     return f"{where}, in the module {row.module_path}" if row.module_path else where
 
 
-def _explain_in_variant(variant: VariantReport, identity: str) -> Iterator[str]:
+def _explain_in_variant(variant: VariantReport, identity: str, unit: str) -> Iterator[str]:
     for rank, row in enumerate(variant.operators, start=1):
         if row.identity == identity:
             kernels = f" Kernels seen: {sentences.kernels_text(row.kernels)}." if row.kernels else ""
             yield (
-                f"{variant.label}: {format_ms(row.mean_ms)} ({format_percent(row.share)}) of each traced inference, "
+                f"{variant.label}: {format_ms(row.mean_ms)} ({format_percent(row.share)}) of each traced {unit}, "
                 f"number {rank} of {len(variant.operators)}.{kernels}"
             )
     for change in variant.layout_changes:

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from etprof.core.report import Comparison, NextStep, Report, VariantReport
 from etprof.core.units import format_ms, format_percent
-from etprof.reports import sentences
+from etprof.reports import phase_tables, sentences
 
 # More would push the rest off the screen; all of them have their sections below.
-_COMPARISONS, _LATENCIES, _BARS, _STEPS = 3, 4, 2, 3
+_COMPARISONS, _LATENCIES, _BARS, _STEPS, _PHASES = 3, 4, 2, 3, 4
 
 
 class BarPart(NamedTuple):
@@ -34,7 +34,8 @@ class TimeBar:
 @dataclass(frozen=True)
 class FirstScreen:
     """`main` is the first comparison, where there is one; `latencies` are a variant, its median, and the middle of its
-    iterations; `rows` have a time and a share for each bar."""
+    iterations; `rows` have a time and a share for each bar; `phases` are those of a workload, with a step of each of
+    the variants in `phase_headings`."""
 
     subject: str
     main: tuple[Comparison, ...]
@@ -45,6 +46,8 @@ class FirstScreen:
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     bottleneck: str
     steps: tuple[NextStep, ...]
+    phase_headings: tuple[str, ...] = ()
+    phases: tuple[tuple[str, ...], ...] = ()
 
 
 def build_first_screen(report: Report) -> FirstScreen:
@@ -60,12 +63,31 @@ def build_first_screen(report: Report) -> FirstScreen:
             (label, format_ms(each.median_ms), f"{format_ms(each.p5_ms)} to {format_ms(each.p95_ms)}")
             for label, each in latencies[:_LATENCIES]
         ),
-        kernels=tuple(dict.fromkeys(v.evidence.verdict for v in report.variants if v.evidence and v.evidence.shown)),
-        bars=_build_bars(drawn, compared[:1]),
+        kernels=_list_kernels(report),
+        bars=_build_bars(drawn, compared[:1], phase_tables.unit_of(report)),
         rows=_build_rows(drawn),
         bottleneck=sentences.bottleneck_sentence(compared[0]) if compared else "",
         steps=tuple(each for each in report.next_steps if focus in (None, each.variant))[:_STEPS],
+        **_build_phases(report),
     )
+
+
+def _list_kernels(report: Report) -> tuple[str, ...]:
+    """What the samples prove; of a workload, in each of its first phases."""
+    if by_phase := list(phase_tables.list_kernels(report)):
+        return tuple(by_phase[:_BARS])
+    return tuple(dict.fromkeys(v.evidence.verdict for v in report.variants if v.evidence and v.evidence.shown))
+
+
+def _build_phases(report: Report) -> dict[str, tuple[Any, ...]]:
+    """The phases of the first comparison, or of the first variants."""
+    if report.phases is None or not report.times_are_real:
+        return {}
+    first = report.comparisons[:1]
+    sides = [side for c in first for side in (c.baseline, c.candidate)] or [v.variant for v in report.measured[:_BARS]]
+    names = [name for c in first for name in c.names] or [side.label for side in sides]
+    headings = ("A step of", *names, *(["Speed-up"] if first else []))
+    return {"phase_headings": headings, "phases": tuple(phase_tables.list_first(report, sides, _PHASES))}
 
 
 def _choose_timed(report: Report) -> list[VariantReport]:
@@ -84,7 +106,7 @@ def _choose_drawn(report: Report) -> list[VariantReport]:
     return [variant for variant in sides if variant.categories][:_BARS]
 
 
-def _build_bars(variants: Sequence[VariantReport], first: Sequence[Comparison]) -> tuple[TimeBar, ...]:
+def _build_bars(variants: Sequence[VariantReport], first: Sequence[Comparison], unit: str) -> tuple[TimeBar, ...]:
     totals = [sum(row.mean_ms for row in variant.categories) for variant in variants]
     longest = max(totals, default=0.0) or 1.0
     names = first[0].names if first and len(variants) == _BARS else [variant.label for variant in variants]
@@ -92,7 +114,7 @@ def _build_bars(variants: Sequence[VariantReport], first: Sequence[Comparison]) 
         TimeBar(
             label=variant.label,
             name=name,
-            total=f"{format_ms(total)} per traced inference",
+            total=f"{format_ms(total)} per traced {unit}",
             parts=tuple(
                 BarPart(row.name, 100 * row.mean_ms / longest, format_ms(row.mean_ms), format_percent(row.share))
                 for row in variant.categories

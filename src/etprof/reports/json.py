@@ -19,6 +19,8 @@ _UNUSED = (
     "Track", "Slice", "RunLine", "Counter", "GraphView", "ViewNode", "Overlay", "Quantity", "TensorSpec",
     "ExplainedNode", "ModelStep",
 )  # fmt: skip
+# Of workloads only: without one it is left out.
+_WHERE_KNOWN = {"phases"}
 # Left to `etprof explain`: a row for each node, and the advice of a model that was not run.
 _EXPLAINED = {"nodes", "steps"}
 # Lists of numbers, which an indented file would give a line each. No text can look so: its line breaks are escaped.
@@ -45,13 +47,15 @@ def json_schema() -> dict[str, Any]:
     for unused in _UNUSED:
         del schema["$defs"][unused]
     schema["properties"] = {"schema_version": {"const": SCHEMA_VERSION}, **schema["properties"]}
-    schema["required"] = ["schema_version", *(name for name in schema["required"] if name not in _PICTURES)]
+    unsure = _PICTURES | _WHERE_KNOWN
+    schema["required"] = ["schema_version", *(name for name in schema["required"] if name not in unsure)]
     return schema
 
 
 def _dump(report: Report, indent: int | None) -> str:
     """What is not a number becomes null."""
-    unused: dict[str, Any] = {**dict.fromkeys(_PICTURES, True), "explanation": _EXPLAINED}
+    unknown = {name for name in _WHERE_KNOWN if getattr(report, name) is None}
+    unused: dict[str, Any] = {**dict.fromkeys(_PICTURES | unknown, True), "explanation": _EXPLAINED}
     body = _adapter().dump_json(report, indent=indent, exclude=unused).decode()
     opening, rest = body[0], body[1:]
     if indent is None:

@@ -20,7 +20,7 @@ MARGIN = 6
 _FONT = "'Liberation Sans', Arial, Helvetica, sans-serif"
 PIXELS_PER_LETTER = 6.4
 _LEGEND_ENTRY = 150
-_LINES_HEIGHT = 220
+LINES_HEIGHT = 220
 AXIS_WIDTH = 46
 _CAP = 4
 _DISCS_HEIGHT, _LARGEST_DISC = 260, 16.0
@@ -111,7 +111,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class _Scale:
+class Scale:
     """Values to pixels across the drawing, with the ticks of its axis."""
 
     low: float
@@ -141,7 +141,7 @@ class _Scale:
 
 def draw_bars(bars: Sequence[Bar], labels: Sequence[Row], *, width: int, title: Title, unit: str | None) -> Drawing:
     """Bars from `start` to `end`. Without a unit there is no axis: the bars carry their values."""
-    scale = _Scale(min(0.0, *(bar.start for bar in bars)), max(bar.end for bar in bars), width)
+    scale = Scale(min(0.0, *(bar.start for bar in bars)), max(bar.end for bar in bars), width)
     head, top = draw_title(title, width)
     bottom = top + len(labels) * _ROW_HEIGHT
     parts = [head]
@@ -161,7 +161,7 @@ def draw_points(
 ) -> Drawing:
     """Points in bands of height one, and a line at each median."""
     values = [point.value for point in points] or [0.0]
-    scale = _round_outwards(_Scale(min(values), max(values), width))
+    scale = round_outwards(Scale(min(values), max(values), width))
     head, top = draw_title(title, width)
     bottom = top + len(labels) * _BAND_HEIGHT
     dots = "".join(
@@ -184,19 +184,19 @@ def draw_points(
 
 def draw_lines(lines: Sequence[Line], *, width: int, title: Title, across: str) -> Drawing:
     """Values from zero on over counts, each twice the count one step further; a bar is the interval of its value."""
-    heights = _round_outwards(_Scale(0.0, max(mark.high for line in lines for mark in line.marks), _LINES_HEIGHT))
+    heights = round_outwards(Scale(0.0, max(mark.high for line in lines for mark in line.marks), LINES_HEIGHT))
     counts = sorted({mark.x for line in lines for mark in line.marks})
-    places = _Scale(math.log2(counts[0]), math.log2(counts[-1]), width - 2 * AXIS_WIDTH)
+    places = Scale(math.log2(counts[0]), math.log2(counts[-1]), width - 2 * AXIS_WIDTH)
     head, top = draw_title(title, width)
-    bottom = top + _LINES_HEIGHT
+    bottom = top + LINES_HEIGHT
 
     def x(count: int) -> float:
         return AXIS_WIDTH + places(math.log2(count))
 
     def y(value: float) -> float:
-        return bottom - value / heights.high * _LINES_HEIGHT
+        return bottom - value / heights.high * LINES_HEIGHT
 
-    parts = [head, _draw_heights(heights, y, width), _draw_counts({count: x(count) for count in counts}, bottom)]
+    parts = [head, draw_heights(heights, y, width), _draw_counts({count: x(count) for count in counts}, bottom)]
     parts.append(f'<text x="{width / 2:g}" y="{bottom + 32:g}" text-anchor="middle">{safe(across)}</text>')
     at = bottom + 50.0
     for number, line in enumerate(lines):
@@ -218,16 +218,16 @@ def draw_series(
     values: Sequence[float], levels: Sequence[tuple[int, int, float]], *, width: int, title: Title, across: str
 ) -> Drawing:
     """Values in their order; each level is a line at its value from one number to before another."""
-    scale = _round_outwards(_Scale(min(values), max(values), 2 * _LINES_HEIGHT))
-    places = _Scale(0.0, max(len(values) - 1, 1), width - AXIS_WIDTH)
+    scale = round_outwards(Scale(min(values), max(values), 2 * LINES_HEIGHT))
+    places = Scale(0.0, max(len(values) - 1, 1), width - AXIS_WIDTH)
     head, top = draw_title(title, width)
-    bottom = top + _LINES_HEIGHT
+    bottom = top + LINES_HEIGHT
 
     def x(number: float) -> float:
         return AXIS_WIDTH + places(number)
 
     def y(value: float) -> float:
-        return bottom - (value - scale.low) / (scale.high - scale.low) * _LINES_HEIGHT
+        return bottom - (value - scale.low) / (scale.high - scale.low) * LINES_HEIGHT
 
     dots = "".join(f'<circle cx="{x(n):.1f}" cy="{y(value):.1f}" r="3"/>' for n, value in enumerate(values))
     lines = "".join(
@@ -238,7 +238,7 @@ def draw_series(
     steps = "".join(f"M{x(start - 0.5):.1f} {top:.1f}V{bottom:.1f}" for start, _, _ in levels if start)
     parts = [
         head,
-        _draw_heights(scale, y, width),
+        draw_heights(scale, y, width),
         f'<path d="{steps}" stroke="currentColor" stroke-dasharray="4 3" opacity="0.6"/>',
         f'<g fill-opacity="0.6">{dots}</g>{lines}',
         f'<text x="{width / 2:g}" y="{bottom + 20:g}" text-anchor="middle">{safe(across)}</text>',
@@ -251,13 +251,13 @@ def draw_discs(discs: Sequence[Disc], *, width: int, title: Title, across: str, 
     head, top = draw_title(title, width)
     top += _LARGEST_DISC
     bottom = top + _DISCS_HEIGHT
-    places = _round_outwards(_Scale(0.0, max(disc.x for disc in discs), width - AXIS_WIDTH - 3 * MARGIN))
-    heights = _round_outwards(_Scale(min(0.0, *(d.y for d in discs)), max(d.y for d in discs), _DISCS_HEIGHT))
+    places = round_outwards(Scale(0.0, max(disc.x for disc in discs), width - AXIS_WIDTH - 3 * MARGIN))
+    heights = round_outwards(Scale(min(0.0, *(d.y for d in discs)), max(d.y for d in discs), _DISCS_HEIGHT))
 
     def y(value: float) -> float:
         return bottom - (value - heights.low) / (heights.high - heights.low) * _DISCS_HEIGHT
 
-    parts = [head, _draw_heights(heights, y, width)]
+    parts = [head, draw_heights(heights, y, width)]
     parts += [
         f'<text x="{AXIS_WIDTH + places(tick):.1f}" y="{bottom + 16:g}" font-size="10" text-anchor="middle">'
         f"{places.label(tick)}</text>"
@@ -291,7 +291,7 @@ def _interval_path(x: float, low: float, high: float) -> str:
     return f"M{x:.1f} {low:.1f}V{high:.1f}M{left:.1f} {low:.1f}H{right:.1f}M{left:.1f} {high:.1f}H{right:.1f}"
 
 
-def _draw_heights(heights: _Scale, y: Callable[[float], float], width: int) -> str:
+def draw_heights(heights: Scale, y: Callable[[float], float], width: int) -> str:
     grid = "".join(f"M{AXIS_WIDTH} {y(tick):.1f}H{width - MARGIN}" for tick in heights.ticks)
     labels = "".join(
         f'<text x="{AXIS_WIDTH - 6}" y="{y(tick) + 3.5:.1f}" font-size="10" text-anchor="end">'
@@ -308,11 +308,11 @@ def _draw_counts(places: Mapping[int, float], bottom: float) -> str:
     )
 
 
-def _round_outwards(scale: _Scale) -> _Scale:
+def round_outwards(scale: Scale) -> Scale:
     """The scale from a tick to a tick, so that no point lies on the edge."""
     step = scale._step
     low, high = math.floor(scale.low / step) * step, math.ceil(scale.high / step) * step
-    return _Scale(low, high if high > low else low + step, scale.width)
+    return Scale(low, high if high > low else low + step, scale.width)
 
 
 def draw_title(title: Title, width: int) -> tuple[str, float]:
@@ -326,14 +326,14 @@ def draw_title(title: Title, width: int) -> tuple[str, float]:
     return "".join(parts), at + 8
 
 
-def _draw_grid(scale: _Scale, top: float, rows: int, height: int) -> str:
+def _draw_grid(scale: Scale, top: float, rows: int, height: int) -> str:
     """Lines at the ticks, in the lower part of each row only: the upper part is for its label."""
     spans = [(top + (row + 0.4) * height, top + (row + 0.97) * height) for row in range(rows)]
     paths = "".join(f"M{scale(tick):.1f} {start:.1f}V{end:.1f}" for tick in scale.ticks for start, end in spans)
     return f'<path d="{paths}" stroke="currentColor" opacity="0.2"/>'
 
 
-def _draw_axis(scale: _Scale, y: float, unit: str) -> str:
+def _draw_axis(scale: Scale, y: float, unit: str) -> str:
     def anchor(tick: float) -> str:
         x = scale(tick)
         return "start" if x < 3 * MARGIN else "end" if x > scale.width - 3 * MARGIN else "middle"
@@ -347,7 +347,7 @@ def _draw_axis(scale: _Scale, y: float, unit: str) -> str:
     return f'{line}{ticks}<text x="{scale.width / 2:g}" y="{y + 32:g}" text-anchor="middle">{safe(unit)}</text>'
 
 
-def _draw_bar(bar: Bar, scale: _Scale, top: float) -> str:
+def _draw_bar(bar: Bar, scale: Scale, top: float) -> str:
     start, end = scale(bar.start), scale(bar.end)
     y = top + (bar.row + 0.42) * _ROW_HEIGHT
     fill = f'fill="{category_colour(bar.category).fill}"' if bar.category else 'opacity="0.75"'

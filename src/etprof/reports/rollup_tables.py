@@ -93,11 +93,11 @@ def build_change_table(
     return RollupTable(by, title, tuple(change.name for change in shown), tuple(columns), len(changes) - len(shown))
 
 
-def as_text_table(table: RollupTable) -> TextTable:
+def as_text_table(table: RollupTable, unit: str = "inference") -> TextTable:
     """For a terminal: columns that are needed less leave first."""
     left_out = f"; {table.left_out} shorter ones are not shown" if table.left_out else ""
     return TextTable(
-        f"Operators by {table.by} (traced, per inference); {table.title}{left_out}",
+        f"Operators by {table.by} (traced, per {unit}); {table.title}{left_out}",
         [
             Column(table.heading.lower(), table.names),
             *(Column(each.heading, each.cells, each.importance, right=True) for each in table.columns),

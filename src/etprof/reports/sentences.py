@@ -173,7 +173,7 @@ def share_sentence(step: ModelStep) -> str:
     return "" if step.share is None else f"{format_percent(step.share)} of the {step.measure}"
 
 
-def layout_sentence(variant: VariantReport) -> str:
+def layout_sentence(variant: VariantReport, unit: str = "inference") -> str:
     """The layout churn of a variant and its hotspot; empty where there is none."""
     rows = variant.layout_changes
     if not rows:
@@ -185,7 +185,7 @@ def layout_sentence(variant: VariantReport) -> str:
     where = f" {'' if is_beside else 'in '}{hotspot.module_path}" if hotspot.module_path else ""
     return (
         f"{variant.label}: data movement takes {format_ms(sum(row.mean_ms for row in rows))} "
-        f"({format_percent(sum(row.share for row in rows))}) of each inference; operators: {len(rows)}. "
+        f"({format_percent(sum(row.share for row in rows))}) of each {unit}; operators: {len(rows)}. "
         f"Of these transposes: {len(transposes)}, {format_ms(sum(row.mean_ms for row in transposes))}. "
         f"Hotspot: {hotspot.name}{where}, {format_ms(hotspot.mean_ms)} ({format_percent(hotspot.share)})."
     )
@@ -228,7 +228,8 @@ def setting_sentence(variant: VariantReport) -> str:
         f"hidden from XNNPACK: {', '.join(variant.features_hidden)}" if variant.features_hidden else "nothing hidden"
     )
     runner = variant.runner if variant.runner.endswith("runner") else f"{variant.runner} runner"
-    return f"{variant.label}: {hidden}; {runner}"
+    options = f"; load options {variant.load_options.replace(',', ', ')}" if variant.load_options else ""
+    return f"{variant.label}: {hidden}; {runner}{options}"
 
 
 def format_change_ms(change_ms: float) -> str:

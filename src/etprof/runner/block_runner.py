@@ -6,10 +6,8 @@ import hashlib
 import json
 import math
 import re
-import resource
 import statistics
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,9 +16,12 @@ from typing import Any, Protocol
 import etprof
 from etprof.core.errors import EtprofError, RunnerError, UsageError
 from etprof.core.layout import output_name
+from etprof.core.memory import LIBRARIES, METHOD, PROCESS, PROGRAM, STEADY
 from etprof.core.run import INPUTS_WRONG, MODEL_INVALID
 from etprof.runner.cpu_state import read_affinity, read_cpu_state
 from etprof.runner.cpu_time import cpu_time_between, read_cpu_time
+from etprof.runner.load_log import LoadLog, prepare_page_cache, read_peak_bytes
+from etprof.runner.work import MethodWork, OutputData, Runnable, Work
 
 _STEADY_WINDOW = 3
 _STEADY_TOLERANCE = 0.02
@@ -52,33 +53,13 @@ class InputData:
     data: bytearray | None
 
 
-# Type, shape and bytes in row-major order of an output; None where it has none.
-OutputData = tuple[str, list[int], bytes | None]
-
-
-class Model(Protocol):
+class Model(Runnable, Protocol):
     """A model that a runtime has loaded."""
-
-    @property
-    def method_name(self) -> str: ...
-
-    @property
-    def threads(self) -> int | None:
-        """How many compute; None where the runtime does not tell."""
 
     @property
     def slots(self) -> Sequence[InputSlot]: ...
 
     def set_inputs(self, inputs: Sequence[InputData]) -> None: ...
-
-    def run_once(self) -> int:
-        """One inference; only its execution counts, in nanoseconds."""
-
-    def copy_outputs(self) -> list[OutputData]:
-        """Those of the latest inference."""
-
-    def write_trace(self, path: Path) -> None:
-        """Of a model that was loaded with a tracer: what it recorded since."""
 
 
 class Engine(Protocol):
@@ -98,7 +79,11 @@ class Engine(Protocol):
     def set_up(self, options: argparse.Namespace, result: dict[str, Any]) -> None:
         """Before the clock of loading starts: what a process does once."""
 
-    def load(self, options: argparse.Namespace, *, with_tracer: bool) -> Model: ...
+    def load(self, options: argparse.Namespace, *, with_tracer: bool, log: LoadLog | None = None) -> Model:
+        """The log is told when the program is there and its method is not yet, where those are two things."""
+
+    def load_sequence(self, options: argparse.Namespace, *, with_tracer: bool, log: LoadLog | None = None) -> Work:
+        """The methods of the workload that the flags name."""
 
 
 def run(engine: Engine, description: str, argv: Sequence[str] | None = None) -> int:
@@ -123,6 +108,8 @@ def _parse(runner: str, description: str, argv: Sequence[str] | None) -> argpars
     parser.add_argument("--method_name", default="", help="the method to run; default: forward, or the only one")
     parser.add_argument("--inputs", default="", help="raw bytes of each input, comma-separated; default: all ones")
     parser.add_argument("--input_shapes", default="", help="such as 1x3x224x224 or scalar, comma-separated")
+    parser.add_argument("--workload", type=Path, help="phases and their inputs, as etprof writes them")
+    parser.add_argument("--steps_path", type=Path, help="where the times of a workload's steps go")
     parser.add_argument("--num_executions", type=int, default=1, help="timed iterations, without a tracer")
     parser.add_argument("--warmup", type=int, default=0, help="untimed iterations before them, at least")
     parser.add_argument("--warmup_max", type=int, default=0, help="and at most, ending when times are steady")
@@ -132,6 +119,9 @@ def _parse(runner: str, description: str, argv: Sequence[str] | None) -> argpars
     parser.add_argument("--result_path", type=Path, help="where the result (JSON) goes")
     parser.add_argument("--outputs_path", type=Path, help="folder for the raw bytes of each output")
     parser.add_argument("--hide_isa", default="", help="feature groups XNNPACK must not see, comma-separated")
+    parser.add_argument("--load_options", default="", help="options of XNNPACK, such as weight_cache_enabled=true")
+    parser.add_argument("--page_cache", default="", choices=("in", "out"), help="where the model is when it is loaded")
+    parser.add_argument("--exec_clock", type=int, default=0, help="not here: the start of Python is no model's")
     parser.add_argument("--peaks", type=_refuse_peaks, help="not here: it needs the native runner")
     return parser.parse_args(argv)
 
@@ -142,37 +132,51 @@ def _refuse_peaks(_passes: str) -> None:
 
 def _run_block(engine: Engine, options: argparse.Namespace, result: dict[str, Any]) -> None:
     _check_paths(options)
-    own_bytes = 0 if engine.counts_interpreter else _peak_bytes()
+    own_bytes = 0 if engine.counts_interpreter else read_peak_bytes()
+    # What belongs to the interpreter and what to the runtime, no system tells.
+    log = LoadLog(options.model_path, with_memory=engine.counts_interpreter)
+    log.note(PROCESS)
     engine.set_up(options, result)
-    start = time.perf_counter_ns()
-    model = engine.load(options, with_tracer=False)
-    result["load_ns"] = time.perf_counter_ns() - start
-    result["threads"], result["method_name"] = model.threads, model.method_name
-    inputs = read_inputs(model.slots, options)
-    model.set_inputs(inputs)
-    first_outputs: list[list[OutputData]] = []
-
-    def run_once() -> int:
-        taken = model.run_once()
-        # Those of later runs depend on how many there were where a model keeps state.
-        if not first_outputs:
-            first_outputs.append(model.copy_outputs())
-        return taken
+    log.end(LIBRARIES)
+    result["cached_share"] = prepare_page_cache(options.model_path, options.page_cache)
+    log.begin()
+    work = _load_work(engine, options, log)
+    result["load_ns"] = log.duration_ns(PROGRAM, METHOD)
+    result["threads"], result["method_name"] = work.threads, work.method_name
 
     gc.disable()
-    result["warmup_ns"], result["warmup_steady"] = warm_up(run_once, options.warmup, options.warmup_max)
-    _run_timed(run_once, options.num_executions, result)
+    result["warmup_ns"], result["warmup_steady"] = warm_up(work.run, options.warmup, options.warmup_max)
+    work.prepare(options.num_executions)
+    _run_timed(work.run_timed, options.num_executions, result)
+    log.note(STEADY)
+    result["stages"] = log.as_json()
     if options.outputs_path:
-        if not first_outputs:
-            run_once()
-        result["outputs"] = _write_outputs(first_outputs[0], options.outputs_path)
+        if work.outputs is None:
+            work.run()
+        result["outputs"] = _write_outputs(work.outputs or [], options.outputs_path)
+    if options.steps_path:
+        work.write_steps(options.steps_path)
+    result["sequences_agree"] = work.sequences_agree
     # Before the tracer loads the model a second time.
-    result["peak_bytes"] = _peak_bytes() - own_bytes
+    result["peak_bytes"] = log.peak_bytes - own_bytes
     if options.traced_executions and options.etdump_path:
-        traced = engine.load(options, with_tracer=True)
-        traced.set_inputs(inputs)
-        result["traced_ns"] = [traced.run_once() for _ in range(options.traced_executions)]
+        traced = _load_work(engine, options, None)
+        result["traced_ns"] = [traced.run_traced() for _ in range(options.traced_executions)]
         traced.write_trace(options.etdump_path)
+
+
+def _load_work(engine: Engine, options: argparse.Namespace, log: LoadLog | None) -> Work:
+    """What is timed has a log, what is traced has none."""
+    if options.workload:
+        work = engine.load_sequence(options, with_tracer=log is None, log=log)
+        if log:
+            log.end(METHOD)
+        return work
+    model = engine.load(options, with_tracer=log is None, log=log)
+    if log:
+        log.end(METHOD)
+    model.set_inputs(read_inputs(model.slots, options))
+    return MethodWork(model, log)
 
 
 def _run_timed(run_once: Callable[[], int], count: int, result: dict[str, Any]) -> None:
@@ -188,11 +192,13 @@ def _run_timed(run_once: Callable[[], int], count: int, result: dict[str, Any]) 
 
 
 def _check_paths(options: argparse.Namespace) -> None:
-    for path in (options.model_path, *(Path(p) for p in options.inputs.split(",") if p)):
+    given = [Path(p) for p in options.inputs.split(",") if p] + ([options.workload] if options.workload else [])
+    for path in (options.model_path, *given):
         if not path.is_file():
             raise UsageError(f"There is no file {path}.")
-    if options.etdump_path:
-        options.etdump_path.unlink(missing_ok=True)
+    for path in (options.etdump_path, options.steps_path):
+        if path:
+            path.unlink(missing_ok=True)
 
 
 def read_inputs(slots: Sequence[InputSlot], options: argparse.Namespace) -> list[InputData]:
@@ -266,14 +272,6 @@ def _write_output(dtype: str, shape: list[int], data: bytes | None, path: Path) 
     return {"dtype": dtype, "shape": shape, "sha256": hashlib.sha256(data).hexdigest(), "file": path.name}
 
 
-def _peak_bytes() -> int:
-    """The most memory this program itself held: getrusage would carry a larger parent's peak across exec on Linux."""
-    if sys.platform == "darwin":
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-
-
 def _empty_result(engine: Engine, method_name: str) -> dict[str, Any]:
     """Every key of the contract, with what is not known yet left empty."""
     return {
@@ -281,7 +279,9 @@ def _empty_result(engine: Engine, method_name: str) -> dict[str, Any]:
         "executorch_version": engine.executorch_version, "error": "", "method_name": method_name, "threads": None,
         "cpu_affinity": read_affinity(), "features_seen": [], "features_hidden": [], "isa_proof": "", "load_ns": None,
         "warmup_ns": [], "warmup_steady": None, "latency_ns": [], "traced_ns": [], "peak_bytes": None,
+        "stages": [], "planned_bytes": None, "cached_share": None,
         "cpu_before": None, "cpu_after": None, "cpu_time": None, "outputs": [],
+        "sequences_agree": None,
     }  # fmt: skip
 
 

@@ -17,7 +17,9 @@ import numpy as np
 from etprof.core.errors import DependencyError, RunnerError, UsageError
 from etprof.core.program import DEFAULT_METHOD
 from etprof.runner import block_runner
-from etprof.runner.block_runner import InputData, InputSlot, InputsWrongError, ModelInvalidError, OutputData
+from etprof.runner.block_runner import InputData, InputSlot, InputsWrongError, ModelInvalidError
+from etprof.runner.load_log import LoadLog
+from etprof.runner.work import OutputData, Work
 
 # By the names of ONNX Runtime; numpy has no type for the others.
 _TYPES = {
@@ -44,12 +46,17 @@ class _OnnxRuntime:
     def set_up(self, options: argparse.Namespace, result: dict[str, Any]) -> None:
         if options.hide_isa:
             raise UsageError(f"ONNX Runtime cannot hide {options.hide_isa}.", hint="Omit hide_isa.")
+        if options.load_options:
+            raise UsageError("ONNX Runtime has no load options of XNNPACK.", hint="Omit load_options.")
         if options.method_name not in ("", DEFAULT_METHOD):
             raise ModelInvalidError(f"{options.model_path.name} has no method {options.method_name!r}.")
         _bindings()
 
-    def load(self, options: argparse.Namespace, *, with_tracer: bool) -> "_Session":
+    def load(self, options: argparse.Namespace, *, with_tracer: bool, log: LoadLog | None = None) -> "_Session":
         return _Session(options, with_tracer=with_tracer)
+
+    def load_sequence(self, options: argparse.Namespace, *, with_tracer: bool, log: LoadLog | None = None) -> Work:
+        raise UsageError("ONNX Runtime runs no workload of etprof.", hint="Use a runner of ExecuTorch.")
 
 
 class _Session:

@@ -7,6 +7,7 @@ import argparse
 import ctypes
 import importlib.metadata
 import importlib.util
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -14,10 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from etprof.core.errors import DependencyError, RunnerError
+from etprof.core.memory import PROGRAM
 from etprof.core.program import DEFAULT_METHOD, SCALAR_TYPES
 from etprof.runner import block_runner
-from etprof.runner.block_runner import InputData, InputSlot, InputsWrongError, ModelInvalidError, OutputData
+from etprof.runner.block_runner import InputData, InputSlot, InputsWrongError, ModelInvalidError
 from etprof.runner.hiding import hide_features
+from etprof.runner.load_log import LoadLog
+from etprof.runner.load_options import parse_load_options, set_load_options
+from etprof.runner.operators import find_custom_library
+from etprof.runner.planned_workload import PlannedInput, parse_workload
+from etprof.runner.sequence import SequenceWork
+from etprof.runner.work import OutputData
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,13 +48,41 @@ class _ExecuTorch:
 
     def set_up(self, options: argparse.Namespace, result: dict[str, Any]) -> None:
         hide_isa = tuple(n for n in options.hide_isa.split(",") if n)
+        load_options = parse_load_options(options.load_options)
         view = hide_features(_wheel_library("executorch_threadpool"), hide_isa)
         result.update(features_seen=view.seen, features_hidden=view.hidden, isa_proof=view.proof)
         self._bindings = _load_bindings()
+        set_load_options(load_options, _wheel_library("executorch"))
         self._bindings._unsafe_reset_threadpool(options.cpu_threads)
 
-    def load(self, options: argparse.Namespace, *, with_tracer: bool) -> "_Method":
-        return _Method(self._bindings, *_load_method(self._bindings, options, with_tracer=with_tracer))
+    def load(self, options: argparse.Namespace, *, with_tracer: bool, log: LoadLog | None = None) -> "_Method":
+        return _Method(self._bindings, *_load_method(self._bindings, options, with_tracer=with_tracer, log=log))
+
+    def load_sequence(
+        self, options: argparse.Namespace, *, with_tracer: bool, log: LoadLog | None = None
+    ) -> SequenceWork:
+        workload = parse_workload(options.workload.read_bytes(), options.workload.name)
+        names = list(dict.fromkeys(phase.method for phase in workload.phases))
+        # Methods of one program have their memory in common here, and only one program writes to a trace.
+        is_one_program = with_tracer or bool(workload.shared)
+        if with_tracer and len(names) > 1 and workload.has_state and not workload.shared:
+            raise RunnerError(
+                "The Python runner cannot trace several methods that each keep state of their own.",
+                hint="Use the native runner.",
+            )
+
+        def load(first_log: LoadLog | None) -> dict[str, _Method]:
+            programs: list[Any] = []
+            methods: dict[str, _Method] = {}
+            for name in names:
+                if not programs or not is_one_program:
+                    programs.append(_load_program(self._bindings, options, with_tracer=with_tracer))
+                if first_log and not methods:
+                    first_log.end(PROGRAM)
+                methods[name] = _Method(self._bindings, programs[-1], _find_method(programs[-1], options, name))
+            return methods
+
+        return SequenceWork(workload, load, log)
 
 
 class _Method:
@@ -74,6 +110,17 @@ class _Method:
     def set_inputs(self, inputs: Sequence[InputData]) -> None:
         pairs = zip(self._infos(), inputs, strict=True)
         self._inputs = [_build_tensor(given, _torch_dtype(info.dtype())) for info, given in pairs]
+
+    def view_inputs(self, inputs: Sequence[PlannedInput], data: bytes | bytearray) -> list[Any]:
+        infos = self._infos()
+        if len(infos) != len(inputs):
+            raise InputsWrongError(f"{self.method_name} takes {len(infos)} inputs, the workload has {len(inputs)}.")
+        return [
+            _view_slices(given, _torch_dtype(info.dtype()), data) for info, given in zip(infos, inputs, strict=True)
+        ]
+
+    def take_inputs(self, views: Sequence[Any], index: int) -> None:
+        self._inputs = [view[index % len(view)] for view in views]
 
     def run_once(self) -> int:
         # Planned memory may be reused for intermediate values, so inputs are set before each run, unmeasured.
@@ -125,19 +172,65 @@ def _load_bindings() -> Any:
     return _C
 
 
-def _load_method(bindings: Any, options: argparse.Namespace, *, with_tracer: bool) -> tuple[Any, Any]:
+def _load_method(
+    bindings: Any, options: argparse.Namespace, *, with_tracer: bool, log: LoadLog | None
+) -> tuple[Any, Any]:
+    program = _load_program(bindings, options, with_tracer=with_tracer)
+    if log:
+        log.end(PROGRAM)
+    return program, _find_method(program, options, options.method_name)
+
+
+def _load_program(bindings: Any, options: argparse.Namespace, *, with_tracer: bool) -> Any:
     try:
-        program = bindings._load_program(str(options.model_path), enable_etdump=with_tracer)
+        return bindings._load_program(str(options.model_path), enable_etdump=with_tracer)
+    except RuntimeError as error:
+        raise _refuse(options, error) from error
+
+
+def _find_method(program: Any, options: argparse.Namespace, asked: str) -> Any:
+    try:
         names = [program.get_method_name(i) for i in range(program.num_methods())]
-        wanted = options.method_name or (names[0] if len(names) == 1 else DEFAULT_METHOD)
+        wanted = asked or (names[0] if len(names) == 1 else DEFAULT_METHOD)
         if wanted not in names:
             raise ModelInvalidError(f"{options.model_path.name} has no method {wanted!r}, only {', '.join(names)}.")
-        return program, program.load_method(wanted)
+        return _load_with_operators(program, wanted)
     except RuntimeError as error:
-        raise ModelInvalidError(
-            f"ExecuTorch cannot load {options.model_path.name}: {error}",
-            hint="Export it again: the file is damaged or was made for another version.",
-        ) from error
+        raise _refuse(options, error) from error
+
+
+def _refuse(options: argparse.Namespace, error: RuntimeError) -> ModelInvalidError:
+    return ModelInvalidError(
+        f"ExecuTorch cannot load {options.model_path.name}: {error}",
+        hint="Export it again: the file is damaged or was made for another version.",
+    )
+
+
+def _load_with_operators(program: Any, name: str) -> Any:
+    """Operators for language models are in a library of their own, which is loaded where a method needs it."""
+    import torch
+
+    custom = find_custom_library(_wheel_library("executorch").parents[1])
+    try:
+        return program.load_method(name)
+    except RuntimeError:
+        if custom is None:
+            raise
+    torch.ops.load_library(str(custom))
+    return program.load_method(name)
+
+
+def _view_slices(given: PlannedInput, dtype: Any, data: bytes | bytearray) -> Any:
+    """All tensors that the steps take in turn, as one with a dimension more."""
+    import torch
+
+    shape = given.slices, *given.shape
+    count = math.prod(shape)
+    if given.offset + count * dtype.itemsize > len(data):
+        raise InputsWrongError(f"The workload holds too few bytes for an input of {list(given.shape)}.")
+    if not count:
+        return torch.empty(shape, dtype=dtype)
+    return torch.frombuffer(data, dtype=dtype, count=count, offset=given.offset).reshape(shape)
 
 
 def _build_tensor(given: InputData, dtype: Any) -> Any:

@@ -61,6 +61,11 @@ def build_stock_flags(runner: NamedRunner, job: Job) -> list[str]:
             f"{runner.path} is a stock executor_runner: it cannot hide {', '.join(experiment.hide_isa)}.",
             hint="Omit `runner_path`, or give each variant a runner built for it and no `hide_isa`.",
         )
+    if experiment.load_options:
+        raise UsageError(
+            f"{runner.path} is a stock executor_runner: it takes no load options.",
+            hint="Omit `runner_path`: etprof's own runner does.",
+        )
     wanted = {
         "model_path": str(job.model),
         "inputs": ",".join(map(str, job.inputs)),

@@ -20,6 +20,7 @@ from etprof.core.layout import (
     MODEL_EXPLORER_FOLDER,
     PEAKS,
     list_stamps,
+    llm_name,
     pipeline_summary_name,
     session_names,
 )
@@ -89,7 +90,8 @@ def _move_files(stored: StoredSession, target: Path) -> None:
     names = [experiment.name for experiment in session.plan.experiments]
     if not stored.stamp:
         summaries = (pipeline_summary_name(session.plan.model.stem, suffix) for suffix in ("json", "md"))
-        names += [*session.reports, CHART_FOLDER, MODEL_EXPLORER_FOLDER, *summaries, PEAKS]
+        results = (llm_name(suffix) for suffix in ("md", "json", "csv"))
+        names += [*session.reports, CHART_FOLDER, MODEL_EXPLORER_FOLDER, *summaries, *results, PEAKS]
     for name in names:
         _move(folder / name, target / name, folder)
     sync_folder(target)

@@ -20,13 +20,13 @@ def keep_block(result: BlockResult, session: Session) -> tuple[BlockResult, Sess
     outputs = (Path(output.file) for output in result.outputs if output.file)
     try:
         # What a saved session names is there, whatever happens next.
-        make_durable(folder, (files.result, files.etdump, files.samples, files.log, *outputs))
+        make_durable(folder, (files.result, files.etdump, files.samples, files.steps, files.log, *outputs))
         save_session(folder, saved)
     except StoreError as error:
-        for path in (files.result, files.etdump, files.samples):
+        for path in (files.result, files.etdump, files.samples, files.steps):
             (folder / path).unlink(missing_ok=True)
         shutil.rmtree(folder / files.outputs, ignore_errors=True)
-        result = replace(result, error=result.error or error.message, etdump="", samples="", outputs=())
+        result = replace(result, error=result.error or error.message, etdump="", samples="", steps="", outputs=())
         saved = replace(session, results=(*session.results, result))
         # If there is still no space, the next save may find some; the last one of the run reports it.
         with suppress(StoreError):

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from etprof.core.errors import PlanError, nearest_names_hint
 from etprof.core.extensions import HIDDEN_TOGETHER
+from etprof.core.load_options import find_problem
 from etprof.core.plan import (
     EXPERIMENT_NAME,
     MOST_BLOCKS,
@@ -21,34 +22,24 @@ from etprof.core.plan import (
     Warmup,
 )
 from etprof.core.runtimes import EXECUTORCH, RUNTIMES
+from etprof.core.workload import Workload
 from etprof.store.core_lists import CORES, parse_cores
+from etprof.store.file_keys import NOT_OURS, FilePart, describe_place, describe_problem
 from etprof.store.json_file import read_json, write_json
 from etprof.store.paths import require_file
 from etprof.store.plan_pairs import settle_pairs
+from etprof.store.workload_file import as_content, find_workload
+from etprof.store.workload_file import json_schema as workload_schema
 
 # The users' documents spell these keys both ways.
 _SPELLINGS = {"num_runs": "runs", "num_threads": "threads"}
-_PROBLEMS = {
-    "int_type": "it must be a whole number, without quotes",
-    "int_from_float": "it must be a whole number",
-    "float_type": "it must be a number, without quotes",
-    "string_type": "it must be a text in quotes",
-    "bool_type": "it must be true or false",
-    "list_type": "it must be a list",
-}
 # A runner_path that stands for etprof's own runner.
 _OWN_RUNNER = (None, "", "auto")
-# For the editor, and for a reader.
-_NOT_OURS = ("$schema", "$comment")
 _PLACEHOLDER = re.compile(r"<[^>]*>|\bpath/to/|\bYOUR_", re.IGNORECASE)
 _TEMPLATES_HINT = "`etprof profile MODEL --write-plan plan.json` writes a plan for this machine, to be edited."
 
 
-class _FilePart(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _WarmupPart(_FilePart):
+class _WarmupPart(FilePart):
     min: int = Field(default=3, ge=0, description="untimed iterations before the timed ones, at least")
     max: int = Field(default=50, ge=0, description="and at most; warm-up ends earlier when times are steady")
 
@@ -65,7 +56,7 @@ def _known_runtime(value: str) -> str:
 _Runtime = Annotated[str, AfterValidator(_known_runtime), Field(json_schema_extra={"enum": ["", *RUNTIMES]})]
 
 
-class _ExperimentPart(_FilePart):
+class _ExperimentPart(FilePart):
     name: str = Field(pattern=EXPERIMENT_NAME, description="name of the experiment, its folder and its files")
     mode: Literal["timing", "trace"] = Field(default="timing", description="trace: operators only, no latency")
     hide_isa: list[str] = Field(default=[], description="CPU feature groups XNNPACK must not see, such as sme2")
@@ -88,6 +79,10 @@ class _ExperimentPart(_FilePart):
     inputs: list[str] = Field(default=[], description="its own raw input files; default: those of the plan")
     input_shapes: _Shapes = Field(default=[], description="shapes of its inputs; default: those of the plan")
     runtime: _Runtime = Field(default="", description="what executes its model; default: that of the plan")
+    load_options: dict[str, bool | int | str] = Field(
+        default={}, description="options of the XNNPACK backend for loading, such as weight_cache_enabled"
+    )
+    workload: Any = Field(default=None, description="its own workload, or the path of its file")
 
     @field_validator("threads", mode="before")
     @classmethod
@@ -103,6 +98,13 @@ class _ExperimentPart(_FilePart):
             return parse_cores(value)
         return [value] if isinstance(value, int) else value
 
+    @field_validator("load_options")
+    @classmethod
+    def _known_options(cls, value: dict[str, bool | int | str]) -> dict[str, bool | int | str]:
+        if problem := find_problem(value):
+            raise ValueError(problem)
+        return value
+
     @field_validator("threads")
     @classmethod
     def _positive(cls, value: list[int]) -> list[int]:
@@ -116,7 +118,7 @@ class _ExperimentPart(_FilePart):
         return {"min": value, "max": max(value, 50)} if isinstance(value, int) else value
 
 
-class _SchedulePart(_FilePart):
+class _SchedulePart(FilePart):
     blocks: int = Field(default=6, ge=1, le=MOST_BLOCKS, description="fresh processes of each variant, at least")
     max_blocks: int | None = Field(
         default=None, ge=1, le=MOST_BLOCKS, description="and at most, while intervals are too wide"
@@ -135,6 +137,9 @@ class _SchedulePart(_FilePart):
     retries: int = Field(default=1, ge=0, description="further tries for a block the machine disturbed")
     timeout_s: float = Field(default=600.0, gt=0, description="longest time one block may take")
     seed: int = Field(default=0, ge=0, lt=MOST_SEED, description="seed of the bootstrap")
+    page_cache: Literal["alternate", "in", "as is"] = Field(
+        default="alternate", description="the model's file when it is loaded: every second round out of the page cache"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> "_SchedulePart":
@@ -145,19 +150,19 @@ class _SchedulePart(_FilePart):
         return self
 
 
-class _PairPart(_FilePart):
+class _PairPart(FilePart):
     baseline: str = Field(description="name of the experiment to compare with")
     candidate: str = Field(description="name of the experiment that is compared")
     baseline_threads: int | None = Field(default=None, ge=1, description="thread count of the baseline")
     candidate_threads: int | None = Field(default=None, ge=1, description="thread count of the candidate")
 
 
-class _AnalysisPart(_FilePart):
+class _AnalysisPart(FilePart):
     compare_pairs: list[_PairPart] = Field(default=[], description="who is compared with whom")
     advice_off: list[str] = Field(default=[], description="rules of advice that are not applied, by id")
 
 
-class PlanFile(_FilePart):
+class PlanFile(FilePart):
     """The whole file."""
 
     model_config = ConfigDict(title="etprof plan")
@@ -175,6 +180,7 @@ class PlanFile(_FilePart):
     )
     method: str = Field(default="", description="method of the program; default: forward, or the only one")
     runtime: _Runtime = Field(default=EXECUTORCH, description="what executes the model")
+    workload: Any = Field(default=None, description="phases that run one after the other, or the path of their file")
 
 
 def load_plan(path: Path) -> Plan:
@@ -199,6 +205,7 @@ def save_plan(path: Path, plan: Plan) -> None:
         "input_shapes": [list(shape) for shape in plan.input_shapes],
         "method": plan.method,
         "runtime": plan.runtime if plan.runtime != EXECUTORCH else "",
+        "workload": _as_json(plan.workload),
     }
     write_json(path, {key: value for key, value in content.items() if value})
 
@@ -213,6 +220,9 @@ def _changed_keys(part: Experiment | Schedule | Pair) -> dict[str, Any]:
             continue
         if isinstance(value, Warmup):
             value = {"min": value.minimum, "max": value.maximum}
+        if each.name == "load_options":
+            keys[each.name] = dict(value)
+            continue
         keys["cpu_affinity" if each.name == "cpu_cluster" else each.name] = _as_json(value)
     return keys
 
@@ -220,6 +230,8 @@ def _changed_keys(part: Experiment | Schedule | Pair) -> dict[str, Any]:
 def _as_json(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_as_json(each) for each in value]
+    if isinstance(value, Workload):
+        return as_content(value)
     return str(value) if isinstance(value, Path) else value
 
 
@@ -235,9 +247,11 @@ def build_plan(value: Any, source: str) -> Plan:
             raise PlanError(f"{source}: two experiments are called {name!r}.", hint="Give each a name of its own.")
     _refuse_placeholders(file, source)
     _refuse_unknown_features(file, source)
+    _refuse_foreign_options(file, source)
+    _refuse_inputs_twice(file, source)
     if not all(part.model or file.model for part in file.experiments):
         raise PlanError(f"{source}: the key 'model' is missing.", hint=_TEMPLATES_HINT)
-    experiments = tuple(_experiment(part) for part in file.experiments)
+    experiments = tuple(_experiment(part, f"{source}: experiments[{i}]") for i, part in enumerate(file.experiments))
     schedule = file.schedule.model_dump()
     asked = tuple(Pair(**part.model_dump()) for part in file.analysis.compare_pairs)
     return Plan(
@@ -251,6 +265,7 @@ def build_plan(value: Any, source: str) -> Plan:
         input_shapes=_shapes(file.input_shapes),
         advice_off=tuple(file.analysis.advice_off),
         runtime=file.runtime or EXECUTORCH,
+        workload=find_workload(file.workload, f"{source}: workload"),
     )
 
 
@@ -258,13 +273,18 @@ def json_schema() -> dict[str, Any]:
     """The schema editors use. It allows both spellings, and a number where a list or a range may stand."""
     schema = PlanFile.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["properties"] |= {key: {"type": "string"} for key in _NOT_OURS}
+    schema["properties"] |= {key: {"type": "string"} for key in NOT_OURS}
     experiment = schema["$defs"]["_ExperimentPart"]["properties"]
     experiment["threads"] = {"anyOf": [{"type": "integer"}, experiment["threads"]]}
     experiment["cpu_affinity"]["anyOf"] += [{"type": "integer"}, {"type": "string", "pattern": CORES.pattern}]
     experiment["warmup"] = {"anyOf": [{"type": "integer", "minimum": 0}, experiment["warmup"]]}
     for other, ours in _SPELLINGS.items():
         experiment[other] = experiment[ours]
+    workload = workload_schema()
+    schema["$defs"] |= workload.pop("$defs")
+    schema["$defs"]["WorkloadFile"] = {key: value for key, value in workload.items() if key != "$schema"}
+    for place in (schema["properties"], experiment):
+        place["workload"] |= {"anyOf": [{"$ref": "#/$defs/WorkloadFile"}, {"type": "string"}, {"type": "null"}]}
     return schema
 
 
@@ -289,7 +309,26 @@ def _refuse_unknown_features(file: PlanFile, source: str) -> None:
                 )
 
 
-def _experiment(part: _ExperimentPart) -> Experiment:
+def _refuse_foreign_options(file: PlanFile, source: str) -> None:
+    for i, experiment in enumerate(file.experiments):
+        if experiment.load_options and (experiment.runtime or file.runtime or EXECUTORCH) != EXECUTORCH:
+            raise PlanError(
+                f"{source}: experiments[{i}] has load options, which only ExecuTorch takes.", hint="Omit load_options."
+            )
+
+
+def _refuse_inputs_twice(file: PlanFile, source: str) -> None:
+    parts: list[PlanFile | _ExperimentPart] = [file, *file.experiments]
+    for part in parts:
+        if part.workload and (part.inputs or part.input_shapes):
+            where = f"the experiment {part.name!r}" if isinstance(part, _ExperimentPart) else "the plan"
+            raise PlanError(
+                f"{source}: {where} has a workload, and inputs or shapes beside it.",
+                hint="A workload names the inputs of its phases: omit inputs and input_shapes.",
+            )
+
+
+def _experiment(part: _ExperimentPart, where: str) -> Experiment:
     return Experiment(
         name=part.name,
         mode=part.mode,
@@ -308,6 +347,8 @@ def _experiment(part: _ExperimentPart) -> Experiment:
         inputs=tuple(Path(p) for p in part.inputs),
         input_shapes=_shapes(part.input_shapes),
         runtime=part.runtime,
+        load_options=tuple(part.load_options.items()),
+        workload=find_workload(part.workload, f"{where}.workload"),
     )
 
 
@@ -320,7 +361,7 @@ def _one_spelling(value: Any, source: str) -> Any:
     if not isinstance(value, dict) or not isinstance(value.get("experiments"), list):
         return value
     experiments = [_respell(part, f"{source}: experiments[{i}]") for i, part in enumerate(value["experiments"])]
-    return {key: entry for key, entry in value.items() if key not in _NOT_OURS} | {"experiments": experiments}
+    return {key: entry for key, entry in value.items() if key not in NOT_OURS} | {"experiments": experiments}
 
 
 def _respell(part: Any, where: str) -> Any:
@@ -335,14 +376,14 @@ def _respell(part: Any, where: str) -> Any:
 def _explain(error: ValidationError, source: str, typed: Any) -> PlanError:
     """The first mistake, under the key as it was `typed`."""
     first = error.errors()[0]
-    where = _where(_as_typed(first["loc"], typed))
+    where = describe_place(_as_typed(first["loc"], typed))
     if first["type"] == "extra_forbidden":
         known = _known_keys(first["loc"][:-1])
         hint = nearest_names_hint(str(first["loc"][-1]), known) or f"Known keys here: {', '.join(known)}."
         return PlanError(f"{source}: there is no key {where!r}.", hint=hint)
     if first["type"] == "missing":
         return PlanError(f"{source}: the key {where!r} is missing.", hint=_TEMPLATES_HINT)
-    problem = _PROBLEMS.get(first["type"], first["msg"].removeprefix("Value error, "))
+    problem = describe_problem(error)
     if first["type"] == "less_than" and first["ctx"]["lt"] == 1:
         problem = "it is a share and must be below 1; 0.05 means 5 %"
     if isinstance(first["input"], (dict, BaseModel)):
@@ -357,13 +398,6 @@ def _as_typed(location: tuple[int | str, ...], typed: Any) -> tuple[int | str, .
     part = typed["experiments"][location[1]]
     key = next((other for other, ours in _SPELLINGS.items() if ours == location[2] and other in part), location[2])
     return (*location[:2], key, *location[3:])
-
-
-def _where(location: tuple[int | str, ...]) -> str:
-    text = ""
-    for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
 
 
 def _known_keys(location: tuple[int | str, ...]) -> list[str]:

@@ -23,13 +23,24 @@ def _find_all_pairs(experiments: Sequence[Experiment]) -> Iterator[Pair]:
     """The pairs of each program; then every two programs under the same setting, the first named as the baseline."""
     programs: dict[object, list[Experiment]] = {}
     for each in experiments:
-        programs.setdefault((each.model, each.method, each.inputs, each.input_shapes, each.runtime), []).append(each)
+        given = each.inputs, each.input_shapes, each.workload
+        programs.setdefault((each.model, each.method, given, each.runtime), []).append(each)
     for own in programs.values():
-        yield from _find_pairs(own)
+        for options in dict.fromkeys(each.load_options for each in own):
+            yield from _find_pairs([each for each in own if each.load_options == options])
+        yield from _pair_load_options(own)
     for one, other in combinations(experiments, 2):
         is_other_program = not any(one in own and other in own for own in programs.values())
         if is_other_program and one.hide_isa == other.hide_isa:
             yield from _keep_comparable(one, other)
+
+
+def _pair_load_options(experiments: Sequence[Experiment]) -> Iterator[Pair]:
+    """Each experiment with load options against those without that hide the same."""
+    for plain in (each for each in experiments if not each.load_options):
+        for other in experiments:
+            if other.load_options and other.hide_isa == plain.hide_isa:
+                yield from _keep_comparable(plain, other)
 
 
 def _find_pairs(experiments: Sequence[Experiment]) -> tuple[Pair, ...]:

@@ -14,6 +14,7 @@ from etprof.core.run import Session
 from etprof.store.earlier_runs import finish_moves, keep_earlier
 from etprof.store.json_file import is_unfinished
 from etprof.store.paths import check_path, make_folder, reason_of
+from etprof.store.plan_paths import change_program_paths
 from etprof.store.run_lock import hold_run_folder
 from etprof.store.session_file import has_session, load_session
 
@@ -134,13 +135,13 @@ def _comparable(session: Session) -> object:
     How long a run may take does not change what it measures: it may go on with more time.
     """
     plan, nothing = session.plan, Path()
-    unnamed: dict[str, Any] = {"method": "", "inputs": (), "input_shapes": (), "runtime": ""}
+    unnamed: dict[str, Any] = {"method": "", "inputs": (), "input_shapes": (), "runtime": "", "workload": None}
     experiments = tuple(replace(each, model=None, **unnamed) for each in plan.experiments)
     schedule = replace(plan.schedule, time_budget_s=None)
     root = plan.output_root.resolve()
     plan = replace(plan, schedule=schedule, model=nothing, output_root=root, experiments=experiments, **unnamed)
     programs = [
-        (replace(each.program, model=each.program.model.resolve(), inputs=()), each.experiments)
+        (replace(change_program_paths(each.program, Path.resolve), inputs=()), each.experiments)
         for each in session.programs
     ]
     return plan, programs

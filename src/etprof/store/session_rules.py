@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import PurePosixPath, PureWindowsPath
 
 from etprof.core.errors import PlanError, StoreError
+from etprof.core.load_options import find_problem
 from etprof.core.plan import (
     EXPERIMENT_NAME,
     MODES,
@@ -19,12 +20,16 @@ from etprof.core.plan import (
     MOST_COUNT,
     MOST_SEED,
     ORDERS,
+    PAGE_CACHES,
     Experiment,
     Plan,
+    Schedule,
 )
 from etprof.core.result_limits import find_impossible
 from etprof.core.run import BlockResult, Session
 from etprof.core.runtimes import RUNTIMES
+from etprof.core.workload import Workload
+from etprof.core.workload import find_problem as find_workload_problem
 from etprof.store.plan_pairs import settle_pairs
 
 _MOST_VARIANTS = 1_000
@@ -82,18 +87,25 @@ def _plan_problems(plan: Plan) -> Iterator[str]:
         yield "two experiments have the same name"
     for experiment in plan.experiments:
         yield from _experiment_problems(experiment)
-    schedule = plan.schedule
-    if not 1 <= schedule.blocks <= schedule.max_blocks <= MOST_BLOCKS or schedule.order not in ORDERS:
-        yield "its schedule is out of range"
-    if not (0 < schedule.target_precision < 1 and 0 < schedule.equivalence_bound < 1):
-        yield "a share in its schedule is not between 0 and 1"
-    if not 0 <= schedule.seed < MOST_SEED:
-        yield "the seed of its schedule is out of range"
+    yield from _schedule_problems(plan.schedule)
     own = (path for e in plan.experiments for path in (e.runner_path, e.model, *e.inputs) if path)
+    for workload in dict.fromkeys((plan.workload, *(e.workload for e in plan.experiments))):
+        yield from _workload_problems(workload)
     if not all(is_path(str(path)) for path in (plan.model, plan.output_root, *plan.inputs, *own)):
         yield "its plan has a path that no file can have"
     if not all(program.model.name for program in plan.programs):
         yield "its plan names no model"
+
+
+def _schedule_problems(schedule: Schedule) -> Iterator[str]:
+    if not 1 <= schedule.blocks <= schedule.max_blocks <= MOST_BLOCKS or schedule.order not in ORDERS:
+        yield "its schedule is out of range"
+    if schedule.page_cache not in PAGE_CACHES:
+        yield f"{_shorten(schedule.page_cache)!r} is no state of the page cache"
+    if not (0 < schedule.target_precision < 1 and 0 < schedule.equivalence_bound < 1):
+        yield "a share in its schedule is not between 0 and 1"
+    if not 0 <= schedule.seed < MOST_SEED:
+        yield "the seed of its schedule is out of range"
 
 
 def _program_problems(session: Session) -> Iterator[str]:
@@ -104,11 +116,21 @@ def _program_problems(session: Session) -> Iterator[str]:
         program = each.program
         if not program.model.name or not all(is_path(str(path)) for path in (program.model, *program.inputs)):
             yield "a program has a path that no file can have"
+        yield from _workload_problems(program.workload)
         if program.runtime not in RUNTIMES:
             yield f"{_shorten(program.runtime)!r} is no runtime"
         for output in each.reference:
             if not is_inside(output.file):
                 yield f"the path {_shorten(output.file)!r} leads out of the folder"
+
+
+def _workload_problems(workload: Workload | None) -> Iterator[str]:
+    if workload is None:
+        return
+    if problem := find_workload_problem(workload):
+        yield problem
+    if not all(is_path(str(path)) for path in workload.files):
+        yield "a workload has a path that no file can have"
 
 
 def _experiment_problems(experiment: Experiment) -> Iterator[str]:
@@ -119,6 +141,8 @@ def _experiment_problems(experiment: Experiment) -> Iterator[str]:
     counts = (*experiment.threads, experiment.runs, experiment.traced_runs)
     if not experiment.threads or not all(1 <= count <= MOST_COUNT for count in counts):
         yield f"{experiment.name} has a count that is out of range"
+    if find_problem(dict(experiment.load_options)):
+        yield f"{experiment.name} has a load option that XNNPACK does not have"
     if not all(0 <= core < MOST_CORES for core in experiment.cpu_affinity):
         yield f"{experiment.name} names a core that no machine has"
 
@@ -161,7 +185,7 @@ def _exploration_problems(session: Session) -> Iterator[str]:
 
 
 def _result_problems(result: BlockResult) -> Iterator[str]:
-    for name in (result.etdump, result.samples, result.log, *(output.file for output in result.outputs)):
+    for name in (result.etdump, result.samples, result.steps, result.log, *(output.file for output in result.outputs)):
         if not is_inside(name):
             yield f"the path {_shorten(name)!r} leads out of the folder"
     if not 0 <= result.index < MOST_BLOCKS:

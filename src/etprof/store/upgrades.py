@@ -17,7 +17,9 @@ from typing import Any
 # 4: a plan has `advice_off`, a result `has_debug_log`, a session `plan_path`.
 # 5: an experiment has a program of its own (`model`, `method`, `inputs`, `input_shapes`, `runtime`), a plan `runtime`;
 #    `programs` has what was known once of a session: `model_sha256`, `inputs_sha256`, `export_meta`, `state`;
-#    a session has `exploration` and `dropped`.
+#    a session has `exploration` and `dropped`; a plan, an experiment and a program have `workload`, a result `steps`
+#    and `sequences_agree`; an experiment has `load_options`, a schedule `page_cache`, a result `stages`,
+#    `planned_bytes` and `cached_share`; a program's record has `weight_bytes` and `state_bytes`.
 SCHEMA_VERSION = 5
 
 _REPORTS_OF_1 = ("report.md", "report.html", "analysis_summary.json", "report.csv", "trace.json")
@@ -61,19 +63,26 @@ def upgrade_to_4(manifest: dict[str, Any] | None, metrics: dict[str, Any] | None
 
 def upgrade_to_5(manifest: dict[str, Any] | None, metrics: dict[str, Any] | None) -> None:
     """Every run had one program, as its plan names it."""
+    if metrics is not None:
+        for result in metrics["results"]:
+            result |= {"steps": "", "sequences_agree": None}
+            result |= {"stages": [], "planned_bytes": None, "cached_share": None}
     if manifest is None:
         return
     plan = manifest["plan"]
-    plan["runtime"] = "executorch"
-    program = {key: plan[key] for key in ("model", "method", "inputs", "input_shapes", "runtime")}
+    plan |= {"runtime": "executorch", "workload": None}
+    plan["schedule"]["page_cache"] = "as is"
+    program = {key: plan[key] for key in ("model", "method", "inputs", "input_shapes", "runtime", "workload")}
     known = {key: manifest.pop(key) for key in ("model_sha256", "inputs_sha256", "export_meta", "state")}
     names = [experiment["name"] for experiment in plan["experiments"]]
     size = known["export_meta"]["pte"]["bytes"] if known["export_meta"] else None
     record = {"program": program, "experiments": names, **known, "reference": [], "file_bytes": size}
+    record |= {"weight_bytes": None, "state_bytes": None}
     manifest["programs"] = [record]
     manifest |= {"exploration": None, "dropped": []}
     for experiment in plan["experiments"]:
-        experiment |= {"model": None, "method": "", "inputs": [], "input_shapes": [], "runtime": ""}
+        experiment |= {"model": None, "method": "", "inputs": [], "input_shapes": [], "runtime": "", "workload": None}
+        experiment["load_options"] = []
 
 
 UPGRADES: dict[int, Callable[[dict[str, Any] | None, dict[str, Any] | None], None]] = {

@@ -76,6 +76,8 @@ def _block_problems(folder: Path, result: BlockResult, open_trace: Callable[[Pat
     if is_ours or result.etdump:
         problems = list(_trace_problems(folder, result.etdump, open_trace))
         yield from (f"{where}: {problem}" for problem in problems)
+    if result.steps:
+        yield from _missing(folder, result.steps, where)
     if is_ours:
         yield from _json_problem(folder / block_files(result.variant, result.index).result)
 
@@ -122,7 +124,7 @@ def _strays(folder: Path, sessions: Sequence[Session]) -> Iterator[str]:
     known = set()
     for result in (result for session in sessions for result in session.results):
         files = block_files(result.variant, result.index)
-        known |= {files.result, files.etdump, files.log, files.samples, Path(result.etdump)}
+        known |= {files.result, files.etdump, files.log, files.samples, files.steps, Path(result.etdump)}
     for path in sorted(folder.glob("*/*")):
         name = path.relative_to(folder)
         if path.is_file() and name.name.endswith(BLOCK_SUFFIXES) and name not in known:

@@ -23,13 +23,18 @@ _HINT = "Export the model again: the file is damaged, or was made for another ve
 # Field indices in program.fbs.
 _PROGRAM_PLANS, _PROGRAM_SEGMENTS = 1, 4
 _SEGMENT_OFFSET, _SEGMENT_SIZE = 0, 1
-PLAN_NAME, _PLAN_VALUES, _PLAN_INPUTS, _PLAN_OUTPUTS = 0, 2, 3, 4
+PLAN_NAME, _PLAN_VALUES, PLAN_INPUTS, PLAN_OUTPUTS = 0, 2, 3, 4
+_PLAN_CHAINS, _PLAN_OPERATORS = 5, 6
+CHAIN_INSTRUCTIONS = 2
+_OPERATOR_NAME, _OPERATOR_OVERLOAD = 0, 1
 _VALUE_TYPE, _VALUE = 0, 1
-_TENSOR_TYPE, _TENSOR_SIZES, _TENSOR_DATA, _TENSOR_ALLOCATION, _TENSOR_DYNAMISM, _TENSOR_EXTRA = 0, 2, 5, 6, 8, 9
+_TENSOR_TYPE, _TENSOR_SIZES, _TENSOR_DATA, TENSOR_ALLOCATION, _TENSOR_DYNAMISM, _TENSOR_EXTRA = 0, 2, 5, 6, 8, 9
 _EXTRA_NAME = 1
+_ALLOCATION_ARENA = 0
 # The members of the union KernelTypes.
 KINDS = ("none", "none", "int", "bool", "float", "tensor", "string", "list", "list", "list", "list", "list")
 _TENSOR = KINDS.index("tensor")
+_NUMBERS = ("int", "bool", "float")
 
 
 class ProgramBuffer(Buffer):
@@ -65,7 +70,8 @@ def read_program(path: Path) -> ProgramFile:
     with open_program(path) as program:
         methods = tuple(_read_method(program.buffer, plan) for plan in program.plans)
         program.file.seek(0)
-        return ProgramFile(methods, hashlib.file_digest(program.file, "sha256").hexdigest())
+        digest = hashlib.file_digest(program.file, "sha256").hexdigest()
+        return ProgramFile(methods, digest, sum(size for _, size in program.segments))
 
 
 def _open(path: Path, file: BufferedReader) -> OpenProgram:
@@ -118,17 +124,56 @@ def _read_method(buffer: Buffer, plan: Tables) -> ProgramMethod:
     values = find_values(buffer, plan)
     kinds = values.kinds
     tensors = dict(zip(values.which.tolist(), read_tensors(buffer, values.tensors), strict=True))
-    inputs, outputs = (buffer.lists_in(plan, field)[0] for field in (_PLAN_INPUTS, _PLAN_OUTPUTS))
+    inputs, outputs = (buffer.lists_in(plan, field)[0] for field in (PLAN_INPUTS, PLAN_OUTPUTS))
     buffer.require(all(0 <= each < len(values) for each in (*inputs, *outputs)), "an input or output does not exist")
+    state = find_state(buffer, values, inputs)
     return ProgramMethod(
         name=buffer.text_in(plan, PLAN_NAME),
         inputs=tuple(tensors.get(each, KINDS[kinds[each]]) for each in inputs),
         outputs=tuple(tensors.get(each, KINDS[kinds[each]]) for each in outputs),
-        state=tuple(tensors[each] for each in _find_state(buffer, values, inputs)),
+        state=tuple(tensors[each] for each in state),
+        value=read_value(buffer, plan, values),
+        operators=read_operators(buffer, plan),
+        state_arenas=_find_state_arenas(buffer, values, state),
     )
 
 
-def _find_state(buffer: Buffer, values: PlanValues, inputs: tuple[int, ...]) -> list[int]:
+def _find_state_arenas(buffer: Buffer, values: PlanValues, state: list[int]) -> tuple[int, ...]:
+    allocation = buffer.field(values.tensors, TENSOR_ALLOCATION, 4)
+    planned = np.flatnonzero(allocation)
+    arenas = buffer.uint32(buffer.field(buffer.tables(buffer.follow(allocation[planned])), _ALLOCATION_ARENA, 4))
+    is_state = np.isin(values.which[planned], state)
+    own = np.setdiff1d(arenas[is_state], arenas[~is_state])
+    # Number 0 is that of constants, which are not planned.
+    return tuple((own[own > 0] - 1).tolist())
+
+
+def read_value(buffer: Buffer, plan: Tables, values: PlanValues) -> int | float | None:
+    """The number or truth that a method returns without computing it; None where it takes something or computes."""
+    inputs, outputs = (buffer.lists_in(plan, field)[0] for field in (PLAN_INPUTS, PLAN_OUTPUTS))
+    chains = buffer.tables_in(plan, _PLAN_CHAINS)
+    computes = any(len(buffer.tables_in(buffer.tables(at), CHAIN_INSTRUCTIONS)) for at in chains.at.reshape(-1, 1))
+    is_one = len(outputs) == 1 and 0 <= outputs[0] < len(values)
+    kind = KINDS[values.kinds[outputs[0]]] if is_one else ""
+    if inputs or computes or kind not in _NUMBERS or not values.at[outputs[0]]:
+        return None
+    held = buffer.tables(buffer.follow(values.at[list(outputs)]))
+    if kind == "bool":
+        return bool(buffer.uint8(buffer.field(held, 0, 1))[0])
+    raw = buffer.uint64(buffer.field(held, 0, 8))
+    return float(raw.view("<f8")[0]) if kind == "float" else int(raw.view("<i8")[0])
+
+
+def read_operators(buffer: Buffer, plan: Tables) -> tuple[str, ...]:
+    """Such as aten::add.out, in the order in which instructions name them by number."""
+    names = []
+    for operator in map(buffer.tables, buffer.tables_in(plan, _PLAN_OPERATORS).at.reshape(-1, 1)):
+        name, overload = (buffer.text_in(operator, field) for field in (_OPERATOR_NAME, _OPERATOR_OVERLOAD))
+        names.append(f"{name}.{overload}" if overload else name)
+    return tuple(names)
+
+
+def find_state(buffer: Buffer, values: PlanValues, inputs: tuple[int, ...]) -> list[int]:
     """Tensors with memory of their own that nothing computes before they are read.
 
     They have an initial value or a name, or they stand before the last input: the exporter writes what a method starts
@@ -143,7 +188,7 @@ def _find_state(buffer: Buffer, values: PlanValues, inputs: tuple[int, ...]) -> 
 
 def find_storage(buffer: Buffer, tensors: Tables) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether each tensor has memory of its own, and whether it has a value in the file; a constant has only that."""
-    has_memory = buffer.field(tensors, _TENSOR_ALLOCATION, 4) > 0
+    has_memory = buffer.field(tensors, TENSOR_ALLOCATION, 4) > 0
     return has_memory, buffer.uint32(buffer.field(tensors, _TENSOR_DATA, 4)) != 0
 
 

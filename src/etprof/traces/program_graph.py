@@ -13,23 +13,24 @@ from etprof.core.graph import GraphNode, ModelGraph, TensorSpec, Window
 from etprof.core.xnnpack_nodes import build_convolution_window
 from etprof.traces.flatbuffer import Tables
 from etprof.traces.program import (
+    CHAIN_INSTRUCTIONS,
     PLAN_NAME,
     OpenProgram,
     PlanValues,
     find_storage,
     find_values,
     open_program,
+    read_operators,
     read_tensors,
+    read_value,
 )
 from etprof.traces.xnnpack_payload import BACKEND, read_payload
 
 # Field indices in program.fbs.
 _PROGRAM_INLINE_DATA, _INLINE_DATA = 3, 0
-_PLAN_CHAINS, _PLAN_OPERATORS, _PLAN_DELEGATES = 5, 6, 7
-_CHAIN_INSTRUCTIONS = 2
+_PLAN_CHAINS, _PLAN_DELEGATES = 5, 7
 _INSTRUCTION_TYPE, _INSTRUCTION = 0, 1
 _CALL_INDEX, _CALL_ARGUMENTS = 0, 1
-_OPERATOR_NAME, _OPERATOR_OVERLOAD = 0, 1
 _DELEGATE_ID, _DELEGATE_DATA = 0, 1
 _DATA_LOCATION, _DATA_INDEX = 0, 1
 # Members of unions and enums.
@@ -52,13 +53,31 @@ class _Call:
     arguments: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class TensorCall:
+    """An instruction of a method: the operator or the delegate that it calls, and the tensors it reads or writes."""
+
+    name: str
+    tensors: tuple[int, ...]
+
+
+def list_calls(program: OpenProgram, plan: Tables) -> list[TensorCall]:
+    """The instructions of a method that call something, in the order of the file."""
+    return _Method(program, plan).list_calls()
+
+
 def read_graphs(path: Path) -> dict[str, ModelGraph]:
-    """The graph of each method, by its name. A delegate other than XNNPACK is a partition without nodes."""
+    """The graph of each method that does not only return a value, by its name.
+
+    A delegate other than XNNPACK is a partition without nodes.
+    """
     with open_program(path) as program:
         payloads: dict[tuple[int, int], tuple[GraphNode, ...]] = {}
+        methods = (_Method(program, plan) for plan in program.plans)
         return {
-            program.buffer.text_in(plan, PLAN_NAME): _Method(program, plan).read_graph(path.stem, payloads)
-            for plan in program.plans
+            program.buffer.text_in(each.plan, PLAN_NAME): each.read_graph(path.stem, payloads)
+            for each in methods
+            if read_value(program.buffer, each.plan, each.values) is None
         }
 
 
@@ -75,7 +94,7 @@ class _Method:
     def read_graph(self, model: str, payloads: dict[tuple[int, int], tuple[GraphNode, ...]]) -> ModelGraph:
         calls = list(self._read_calls())
         delegates = self._find_payloads()
-        operators = self._read_operators()
+        operators = read_operators(self.buffer, self.plan)
         partitions: list[tuple[GraphNode, ...]] = []
         undelegated: list[GraphNode] = []
         for call in calls:
@@ -90,10 +109,24 @@ class _Method:
                 undelegated.append(self._build_operator(len(undelegated), operators[call.index], call.arguments))
         return ModelGraph(model, tuple(partitions), tuple(undelegated))
 
+    def list_calls(self) -> list[TensorCall]:
+        buffer = self.buffer
+        operators = read_operators(buffer, self.plan)
+        tables = buffer.tables_in(self.plan, _PLAN_DELEGATES).at.reshape(-1, 1)
+        delegates = [buffer.text_in(buffer.tables(each), _DELEGATE_ID) for each in tables]
+        found = []
+        for call in self._read_calls():
+            known = delegates if call.type == _DELEGATE_CALL else operators
+            buffer.require(call.index < len(known), "an instruction calls what does not exist")
+            # Each tensor once: what an operator writes is named again as what it returns.
+            tensors = tuple(dict.fromkeys(self._list_tensors(call.arguments)))
+            found.append(TensorCall(known[call.index], tensors))
+        return found
+
     def _read_calls(self) -> Iterator[_Call]:
         buffer = self.buffer
         for chain in buffer.tables_in(self.plan, _PLAN_CHAINS).at.reshape(-1, 1):
-            instructions = buffer.tables_in(buffer.tables(chain), _CHAIN_INSTRUCTIONS)
+            instructions = buffer.tables_in(buffer.tables(chain), CHAIN_INSTRUCTIONS)
             types = buffer.uint8(buffer.field(instructions, _INSTRUCTION_TYPE, 1))
             at = buffer.field(instructions, _INSTRUCTION, 4)
             which = np.flatnonzero(((types == _KERNEL_CALL) | (types == _DELEGATE_CALL)) & (at > 0))
@@ -102,14 +135,6 @@ class _Method:
             arguments = buffer.lists_in(calls, _CALL_ARGUMENTS)
             for call in zip(types[which].tolist(), indices.tolist(), arguments, strict=True):
                 yield _Call(*call)
-
-    def _read_operators(self) -> list[str]:
-        tables = self.buffer.tables_in(self.plan, _PLAN_OPERATORS).at.reshape(-1, 1)
-        names = []
-        for operator in map(self.buffer.tables, tables):
-            name, overload = (self.buffer.text_in(operator, f) for f in (_OPERATOR_NAME, _OPERATOR_OVERLOAD))
-            names.append(f"{name}.{overload}" if overload else name)
-        return names
 
     def _find_payloads(self) -> list[tuple[int, int] | None]:
         """Where the payload of each delegate starts and how long it is; None for a delegate that is not XNNPACK."""

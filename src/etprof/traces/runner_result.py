@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from etprof.core.errors import TraceError
+from etprof.core.memory import LoadStage
 from etprof.core.regular_files import read_regular
 from etprof.core.run import CpuState, CpuTime, OutputTensor, RunnerResult, ThreadTime
 from etprof.traces.runner_answers import RunnerAnswer, read_answer
@@ -29,6 +30,19 @@ class _Output(BaseModel):
     sha256: str
     # A plain name in the folder of outputs, or none.
     file: str = Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*)?$")
+
+
+class _LoadStage(BaseModel):
+    name: str = Field(max_length=40)
+    duration_ns: int | None = None
+    peak_bytes: int | None = None
+    rss_bytes: int | None = None
+    pss_bytes: int | None = None
+    model_bytes: int | None = None
+    library_bytes: int | None = None
+    cache_bytes: int | None = None
+    file_bytes: int | None = None
+    anonymous_bytes: int | None = None
 
 
 class _CpuState(BaseModel):
@@ -70,10 +84,14 @@ class _RunnerResult(RunnerAnswer):
     latency_ns: tuple[int, ...]
     traced_ns: tuple[int, ...]
     peak_bytes: int | None
+    stages: tuple[_LoadStage, ...] = Field(default=(), max_length=100)
+    planned_bytes: int | None = None
+    cached_share: float | None = None
     cpu_before: _CpuState | None
     cpu_after: _CpuState | None
     cpu_time: _CpuTime | None
     outputs: tuple[_Output, ...]
+    sequences_agree: bool | None = None
 
 
 def read_runner_result(path: Path) -> RunnerResult:
@@ -95,10 +113,14 @@ def read_runner_result(path: Path) -> RunnerResult:
         latency_ns=said.latency_ns,
         traced_ns=said.traced_ns,
         peak_bytes=said.peak_bytes,
+        stages=tuple(LoadStage(**stage.model_dump()) for stage in said.stages),
+        planned_bytes=said.planned_bytes,
+        cached_share=said.cached_share,
         cpu_before=_cpu_state(said.cpu_before),
         cpu_after=_cpu_state(said.cpu_after),
         cpu_time=_cpu_time(said.cpu_time),
         outputs=tuple(OutputTensor(o.dtype, o.shape, o.sha256, o.file) for o in said.outputs),
+        sequences_agree=said.sequences_agree,
     )
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from html import unescape
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -12,10 +13,14 @@ from builders import a_plan
 from etprof.app.devices import reach_device
 from etprof.app.fleet.runs import FleetRequest, run_fleet
 from etprof.app.fleet.words import FleetWords
+from etprof.app.reporting import build_combined
 from etprof.app.runs import validate_run
 from etprof.core.extensions import best_extension
+from etprof.core.kernel_evidence import Executed
 from etprof.core.run import Session
+from etprof.core.units import NO_TIMES
 from etprof.devices.kind import DeviceRequest
+from etprof.reports.combined import render_html
 from etprof.runner.toolchain import compiler_path
 from etprof.store.plan_file import save_plan
 from etprof.store.session_file import load_session
@@ -71,8 +76,21 @@ def test_six_daemons_one_of_them_with_emulated_sme2(
     assert not sessions[-1].device.times_are_real
     assert ordinary.report is not None
     assert len(ordinary.report.gains) == 5
+    refuse_times_of_the_emulated((*ordinary.folders, *emulated.folders))
     # Nothing of etprof stays on a device.
     assert [path for folder in tmp_path.glob("device*") for path in folder.iterdir()] == []
+
+
+def refuse_times_of_the_emulated(folders: tuple[Path, ...]) -> None:
+    """On one page with the others, it stands with what executed SME2 and without a latency."""
+    report = build_combined(folders, "6 runs of a fleet")
+    assert len(report.gains) == 6
+    (gain,) = [gain for gain in report.gains if gain.extension == "SME2"]
+    assert (gain.times, gain.gain, gain.verdict) == (("n/a", "n/a"), "n/a", NO_TIMES)
+    _, last = report.reports[-1]
+    (shown,) = [each.evidence for each in last.variants if each.evidence and each.evidence.shown]
+    assert any(operator.executed is Executed.YES for operator in shown.operators)
+    assert shown.verdict in unescape(render_html(report))
 
 
 def a_short_plan(model: Path) -> Path:

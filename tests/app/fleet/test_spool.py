@@ -2,14 +2,16 @@
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from builders import a_plan
+from etprof.app.fleet.orders import JobOrder
 from etprof.app.fleet.spool import FilePart, Spool
 from etprof.core.errors import StoreError
-from etprof.core.fleet import FileToSend, JobOrder
+from etprof.core.fleet import FileToSend
 
 CONTENT = b"abc" * 1000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -41,6 +43,12 @@ def test_a_file_is_there_once_its_last_part_is(spool: Spool) -> None:
     placed = spool.open_job(order) / "files/0/runner"
     assert placed.read_bytes() == CONTENT
     assert os.access(placed, os.X_OK)
+
+
+def test_a_job_without_files_has_a_folder(spool: Spool) -> None:
+    order = replace(an_order("files/0/x"), files=())
+    assert spool.open_job(order).is_dir()
+    assert spool.open_job(order).is_dir()
 
 
 def test_two_who_send_the_same_file_do_not_mix(spool: Spool) -> None:

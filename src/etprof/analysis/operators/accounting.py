@@ -65,9 +65,9 @@ def _sum_undivided(trace: Trace) -> NDArray[np.int64]:
     return calls - _sum_by_run(trace, affected & (trace.kind == EventKind.DELEGATED_OPERATOR))
 
 
-def build_accounting(traces: Sequence[Trace], *, cold: bool = False) -> Accounting:
-    """The sum over the steady inferences of all traces, or over the cold ones."""
-    parts = [(account_runs(trace), trace.is_steady != cold) for trace in traces]
+def build_accounting(traces: Sequence[Trace], *, cold: bool = False, phase: int | None = None) -> Accounting:
+    """The sum over the steady inferences of all traces, or over the cold ones; with `phase` over its steps alone."""
+    parts = [(account_runs(trace), (trace.is_steady != cold) & _is_of(trace, phase)) for trace in traces]
 
     def total(column: str) -> int:
         return sum(int(getattr(runs, column)[chosen].sum()) for runs, chosen in parts)
@@ -82,6 +82,14 @@ def build_accounting(traces: Sequence[Trace], *, cold: bool = False) -> Accounti
         setup_ns=sum(_sum_setup(trace) for trace in traces),
         undivided_ns=total("undivided"),
     )
+
+
+def _is_of(trace: Trace, phase: int | None) -> NDArray[np.bool_]:
+    """Per inference: whether it is a step of this phase; of none in particular, all are."""
+    if phase is None or trace.phase is None:
+        return np.full(trace.run_count, phase is None)
+    found: NDArray[np.bool_] = trace.phase == phase
+    return found
 
 
 def build_categories(

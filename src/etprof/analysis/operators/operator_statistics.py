@@ -45,6 +45,7 @@ def collect_operators(traces: Sequence[Trace]) -> tuple[OperatorSamples, ...]:
             steady_ns=np.vstack([part.duration_ns[part.trace.is_steady[part.runs]] for part in same]),
             cold_ns=np.vstack([part.duration_ns[~part.trace.is_steady[part.runs]] for part in same]),
             metadata=_list_metadata(same[0]),
+            phase=same[0].phase,
         )
         for same in parts.values()
     )

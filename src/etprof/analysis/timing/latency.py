@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from etprof.core.memory import Cached, classify_cached
 from etprof.core.report import LatencySummary
 from etprof.core.run import BlockResult
 from etprof.core.units import NS_PER_MS
@@ -38,12 +39,17 @@ def summarize_latency(results: Sequence[BlockResult]) -> LatencySummary | None:
         outliers_mild=mild,
         outliers_severe=severe,
         block_medians_ms=block_medians_ms(results),
-        cold_ms=_median_ms([r.warmup_ns[0] for r in results if r.warmup_ns]),
+        cold_ms=_median_ms([r.warmup_ns[0] for r in _loaded_from_cache(results) if r.warmup_ns]),
         warmup_ms=_median_ms([t for r in results for t in r.warmup_ns[1:]]),
-        load_ms=_median_ms([r.load_ns for r in results if r.load_ns is not None]),
+        load_ms=_median_ms([r.load_ns for r in _loaded_from_cache(results) if r.load_ns is not None]),
         tracer_cost=_tracer_cost(results),
         is_traced=any(r.latency_is_traced for r in results),
     )
+
+
+def _loaded_from_cache(results: Sequence[BlockResult]) -> Sequence[BlockResult]:
+    """Without blocks that found the model's file out of the page cache; all, where all did."""
+    return [r for r in results if classify_cached(r.cached_share) is not Cached.OUT] or results
 
 
 def _trimmed_mean(samples: NDArray[np.float64]) -> float:

@@ -166,11 +166,11 @@ def fit_serial_share(times: Mapping[int, BlockTimes]) -> Interval | None:
     return share if share.high - share.low <= _WIDEST_SHARE else None
 
 
-def estimate_mean(values: NDArray[np.float64]) -> Interval:
+def estimate_mean(values: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:
     """The mean of at least two values with Student's interval."""
     mean = float(values.mean())
-    reach = student_reach(len(values) - 1) * float(values.std(ddof=1)) / sqrt(len(values))
-    return Interval(mean, mean - reach, mean + reach, CONFIDENCE)
+    reach = student_reach(len(values) - 1, confidence) * float(values.std(ddof=1)) / sqrt(len(values))
+    return Interval(mean, mean - reach, mean + reach, confidence)
 
 
 def _build_point(threads: int, fewest: int, blocks: BlockTimes, speedup: Interval | None) -> ThreadPoint:

@@ -3,7 +3,8 @@
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -25,6 +26,15 @@ def take_in(parcel: Parcel, target: Path, device: FleetDevice, answer: JobAnswer
     """Puts a run into `target`, unless one is there; says how many of its blocks failed."""
     if has_session(target):
         return _count_failed(load_session(target))
+    with unpacked_beside(target, answer, parts) as received:
+        session = _settle(parcel, received, target, device)
+        put_in_place(received, target, has_session)
+    return _count_failed(session)
+
+
+@contextmanager
+def unpacked_beside(target: Path, answer: JobAnswer, parts: Iterable[bytes]) -> Iterator[Path]:
+    """A folder with what has arrived, to be checked and renamed."""
     make_folder(target.parent)
     received = unfinished_name(target)
     check_inside(received, target.parent)
@@ -32,11 +42,9 @@ def take_in(parcel: Parcel, target: Path, device: FleetDevice, answer: JobAnswer
         _receive(archive, answer, parts)
         try:
             unpack_folder(archive, received)
-            session = _settle(parcel, received, target, device)
-            _put_in_place(received, target)
+            yield received
         finally:
             shutil.rmtree(received, ignore_errors=True)
-    return _count_failed(session)
 
 
 def _receive(archive: IO[bytes], answer: JobAnswer, parts: Iterable[bytes]) -> None:
@@ -65,12 +73,12 @@ def _settle(parcel: Parcel, received: Path, target: Path, device: FleetDevice) -
     return session
 
 
-def _put_in_place(received: Path, target: Path) -> None:
-    """Renaming a folder succeeds once: a run that is there already stays."""
+def put_in_place(received: Path, target: Path, is_there: Callable[[Path], bool]) -> None:
+    """Renaming a folder succeeds once: what is there already stays."""
     try:
         received.rename(target)
     except OSError as error:
-        if not has_session(target):
+        if not is_there(target):
             raise StoreError(
                 f"{target} cannot be written: {reason_of(error)}.", hint="Choose another folder."
             ) from error

@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from etprof.app.fleet import worker_tasks
 from etprof.app.fleet.addresses import choose_security, find_scheduler, quiet_dask
-from etprof.app.fleet.parcels import Parcel
+from etprof.app.fleet.orders import JobOrder, Sendable
 from etprof.app.fleet.spool import PART_BYTES, FilePart
 from etprof.core.errors import DeviceError, StoreError
-from etprof.core.fleet import FleetDevice, JobAnswer, JobEnd, JobOrder, JobProgress
+from etprof.core.fleet import FleetDevice, JobAnswer, JobEnd, JobProgress
 from etprof.core.regular_files import open_regular
 
 if TYPE_CHECKING:
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 10.0
 # How long a scheduler may be silent before it is taken for gone.
-_PATIENCE_S = 20.0
+_PATIENCE_S = 60.0
 # A worker that has said nothing for so long is taken for gone: its machine is, or the network.
 SILENCE_S = 60.0
 _LOOK_EVERY_S = 1.0
 _ANSWER_S = 30.0
+# Meanwhile no other device gets its next job; a worker that is asked once more has its run ready.
+_RESULT_S = 10.0
 _LOOK_S = 5.0
 
 
@@ -53,8 +55,11 @@ class Cluster:
     def topic(self) -> str:
         return f"{worker_tasks.INFORMATION}-{self.sender}"
 
-    def list_devices(self, *, now: bool = False) -> list[FleetDevice]:
-        """What workers offer, each device once; looked up about every second unless it is to be `now`."""
+    def list_devices(self, *, now: bool = False, exports: bool = False) -> list[FleetDevice]:
+        """What workers offer, each device once, or with `exports` who exports; as of a second ago unless `now`."""
+        return [each for each in self._list_offered(now=now) if each.exports == exports]
+
+    def _list_offered(self, *, now: bool) -> list[FleetDevice]:
         looked_s, devices = self._devices
         if now or time.monotonic() - looked_s > _LOOK_EVERY_S:
             workers = self._list_workers()
@@ -104,8 +109,8 @@ class Cluster:
         try:
             if future.status == "cancelled":
                 return JobAnswer(JobEnd.STOPPED, "the connection to the scheduler was lost")
-            problem = future.exception(timeout=_ANSWER_S)
-            return future.result(timeout=_ANSWER_S) if problem is None else JobAnswer(JobEnd.FAILED, _describe(problem))
+            problem = future.exception(timeout=_RESULT_S)
+            return future.result(timeout=_RESULT_S) if problem is None else JobAnswer(JobEnd.FAILED, _describe(problem))
         except (OSError, CancelledError) as error:
             # Its bytes were on a worker that is gone: Dask would wait until another computes them again.
             return JobAnswer(JobEnd.FAILED, _describe(error))
@@ -120,7 +125,7 @@ class Cluster:
             with suppress(OSError, CancelledError):
                 future.cancel()
 
-    def send_files(self, device: FleetDevice, parcel: Parcel, digests: tuple[str, ...]) -> None:
+    def send_files(self, device: FleetDevice, parcel: Sendable, digests: tuple[str, ...]) -> None:
         for digest in digests:
             source = parcel.sources.get(digest)
             if source is None:
@@ -148,8 +153,8 @@ class Cluster:
                 return
             part = self._call(device.address, worker_tasks.give_part, device.name, job, offset)
 
-    def forget(self, device: FleetDevice, job: str) -> None:
-        self._call(device.address, worker_tasks.forget_job, device.name, job)
+    def forget(self, device: FleetDevice, jobs: tuple[str, ...]) -> None:
+        self._call(device.address, worker_tasks.forget_jobs, device.name, jobs)
 
     def _call(self, address: str, function: Any, *arguments: Any) -> Any:
         """What a function gives on a worker; that it does not answer is one of our errors."""
@@ -207,9 +212,11 @@ def connected(scheduler: str = "", silence_s: float = SILENCE_S) -> Iterator[Clu
 
 
 def _describe(problem: BaseException) -> str:
+    from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 
-    if isinstance(problem, OSError | CancelledError | KilledWorker):
+    # Other errors of the system are those of a task.
+    if isinstance(problem, ConnectionError | TimeoutError | CommClosedError | CancelledError | KilledWorker):
         return f"its worker was lost ({type(problem).__name__})"
     return f"its worker could not: {type(problem).__name__}: {problem}"
 
@@ -228,4 +235,5 @@ def _read_device(address: str, worker: dict[str, Any]) -> FleetDevice | None:
         version=str(said["version"]),
         busy=str((worker.get("metrics") or {}).get(worker_tasks.INFORMATION) or ""),
         trouble=str(said["trouble"]),
+        exports=bool(said.get("exports")),
     )

@@ -4,15 +4,16 @@ import queue
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Protocol
 
 import etprof
 from etprof.app.fleet.cluster import Cluster, SchedulerLostError
-from etprof.app.fleet.parcels import Parcel
-from etprof.core.errors import EtprofError
-from etprof.core.fleet import MOST_FAILURES, FleetDevice, FleetJob, JobAnswer, JobEnd, JobOrder, JobProgress, JobResult
+from etprof.app.fleet.orders import JobOrder, Sendable
+from etprof.core.errors import DeviceError, EtprofError
+from etprof.core.fleet import MOST_FAILURES, FleetDevice, FleetJob, JobAnswer, JobEnd, JobProgress, JobResult
 from etprof.core.label_expression import LabelExpression
 
 _LISTEN_S = 0.25
@@ -45,16 +46,20 @@ TakeIn = Callable[[FleetJob, FleetDevice, JobAnswer, Iterable[bytes]], int]
 
 @dataclass
 class Dispatcher:
-    """`parcels` are by the name of the plan; `waits` for a device that is away is without limit."""
+    """`parcels` are by the name of the plan; `waits` for a device that is away is without limit.
+
+    With `exports` the devices are the workers that export. What they made stays with them: others may ask for it.
+    """
 
     cluster: Cluster
-    parcels: Mapping[str, Parcel]
+    parcels: Mapping[str, Sendable]
     wanted: LabelExpression
     observer: FleetObserver
     take_in: TakeIn
     command: str
     waits: bool = False
     absence_s: float = ABSENCE_S
+    exports: bool = False
     results: dict[str, JobResult] = field(default_factory=dict)
     set_aside: dict[str, str] = field(default_factory=dict)
     _pending: dict[str, deque[FleetJob]] = field(default_factory=dict)
@@ -65,6 +70,7 @@ class Dispatcher:
     _unfit: dict[tuple[str, str], str] = field(default_factory=dict)
     _seen_s: dict[str, float] = field(default_factory=dict)
     _ordered: set[str] = field(default_factory=set)
+    _to_forget: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def run(self, jobs: Iterable[FleetJob]) -> dict[str, JobResult]:
         """The result of each job, by its id."""
@@ -72,15 +78,26 @@ class Dispatcher:
             self._pending.setdefault(job.device, deque()).append(job)
         began_s = time.monotonic()
         self._seen_s = dict.fromkeys(self._pending, began_s)
-        while self._running or self._arrived or any(self._pending.values()):
-            devices = {each.name: each for each in self.cluster.list_devices()}
-            self._seen_s |= dict.fromkeys(devices, time.monotonic())
-            self._notice_lost(devices)
-            self._start(devices)
-            self._take_in(devices)
-            self._give_up(devices)
-            self._listen(devices)
+        try:
+            while self._running or self._arrived or any(self._pending.values()):
+                devices = {each.name: each for each in self.cluster.list_devices(exports=self.exports)}
+                self._seen_s |= dict.fromkeys(devices, time.monotonic())
+                self._notice_lost(devices)
+                self._start(devices)
+                self._take_in(devices)
+                self._give_up(devices)
+                self._listen(devices)
+        finally:
+            self._forget_rest()
         return self.results
+
+    def _forget_rest(self) -> None:
+        """What a worker is not told any more with its next order; who is not there removes it after a while."""
+        with suppress(DeviceError):
+            devices = {each.name: each for each in self.cluster.list_devices(now=True)} if self._to_forget else {}
+            for name, jobs in self._to_forget.items():
+                if name in devices:
+                    self.cluster.forget(devices[name], jobs)
 
     def _start(self, devices: Mapping[str, FleetDevice]) -> None:
         taken = {attempt.device for attempt in self._running.values()}
@@ -93,10 +110,11 @@ class Dispatcher:
                 order = JobOrder(
                     job=sha256(f"{job.id} {device.name}".encode()).hexdigest(),
                     device=device.name,
-                    plan=parcel.plan,
+                    work=parcel.work,
                     files=parcel.files,
                     command=self.command,
                     topic=self.cluster.topic,
+                    arrived=self._to_forget.pop(device.name, ()),
                 )
                 self._ordered.add(order.job)
                 self._running[self.cluster.send(order)] = Attempt(job, device.name, order)
@@ -144,7 +162,7 @@ class Dispatcher:
         elif answer.end is JobEnd.UNFIT:
             self._unfit[job.id, device] = answer.reason
             if job.device:
-                self._end(JobResult(job, device, answer.reason))
+                self.end(JobResult(job, device, answer.reason))
             else:
                 self._pending[""].append(job)
         elif answer.end is JobEnd.MISSING and device in devices:
@@ -170,13 +188,14 @@ class Dispatcher:
                 parts = self.cluster.fetch(device, attempt.order.job, answer)
                 failed = self.take_in(attempt.job, device, answer, parts)
                 self._failures.pop(attempt.device, None)
-                self._end(JobResult(attempt.job, attempt.device, failed_blocks=failed))
-                self.cluster.forget(device, attempt.order.job)
+                self.end(JobResult(attempt.job, attempt.device, failed_blocks=failed))
+                if not self.exports:
+                    # With its next order: a worker that has died meanwhile would be asked in vain for long.
+                    self._to_forget[device.name] = (*self._to_forget.get(device.name, ()), attempt.order.job)
             except SchedulerLostError:
                 raise
             except EtprofError as error:
-                if attempt.job.id not in self.results:
-                    self._fail(attempt, error.message)
+                self._fail(attempt, error.message)
 
     def _notice_lost(self, devices: Mapping[str, FleetDevice]) -> None:
         for key, attempt in list(self._running.items()):
@@ -188,6 +207,7 @@ class Dispatcher:
     def _fail(self, attempt: Attempt, reason: str) -> None:
         """Notes a failure of the device, and puts the job at the end of its queue: others may succeed before."""
         job, device = attempt.job, attempt.device
+        self._to_forget[device] = (*self._to_forget.get(device, ()), *attempt.order.arrived)
         failures = self._failures.setdefault(device, [])
         failures.append(reason)
         self._tries[job.id] = self._tries.get(job.id, 0) + 1
@@ -196,7 +216,7 @@ class Dispatcher:
             self.set_aside[device] = reason
             self.observer.told(f"{device} is set aside: it failed {len(failures)} times in a row, at last: {reason}")
         if self._tries[job.id] >= MOST_FAILURES and not job.device:
-            self._end(JobResult(job, device, f"it failed {self._tries[job.id]} times, at last on {device}: {reason}"))
+            self.end(JobResult(job, device, f"it failed {self._tries[job.id]} times, at last on {device}: {reason}"))
         else:
             self._pending.setdefault(job.device, deque()).append(job)
 
@@ -217,19 +237,22 @@ class Dispatcher:
         if able:
             self._seen_s[""] = time.monotonic()
         is_over = not able and not self.waits and time.monotonic() - self._seen_s[""] > self.absence_s
+        if not is_over and not self._unfit:
+            return
         for job in list(jobs):
             reasons = [self._unfit[job.id, name] for name in able if (job.id, name) in self._unfit]
             if is_over or (able and len(reasons) == len(able)):
                 jobs.remove(job)
                 aside = "; ".join(f"{name} was set aside: {why}" for name, why in self.set_aside.items())
-                self._end(JobResult(job, "", reasons[0] if reasons else aside or "no device that matches is offered"))
+                nobody = "no worker that exports is there" if self.exports else "no device that matches is offered"
+                self.end(JobResult(job, "", reasons[0] if reasons else aside or nobody))
 
     def _end_all(self, jobs: deque[FleetJob], reason: str) -> None:
         while jobs:
             job = jobs.popleft()
-            self._end(JobResult(job, job.device, reason))
+            self.end(JobResult(job, job.device, reason))
 
-    def _end(self, result: JobResult) -> None:
+    def end(self, result: JobResult) -> None:
         self.results[result.job.id] = result
         self.observer.ended(result)
 

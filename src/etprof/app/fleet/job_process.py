@@ -1,17 +1,21 @@
-"""A run in a process of its own, which ends with the worker that started it and leaves its device clean."""
+"""A run or an export in a process of its own, which ends with the worker that started it and leaves a device clean."""
 
 import os
+import platform
 import shutil
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from multiprocessing import connection, parent_process
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from etprof.app.devices import DeviceRequest
+from etprof.app.fleet.parcels import RUN
 from etprof.app.pace import TimeLeft
 from etprof.app.profiling import RunOptions, profile, run_on
 from etprof.app.progress import RunCounter
@@ -20,6 +24,9 @@ from etprof.core.errors import EtprofError, StoreError, UsageError
 from etprof.core.fleet import JobEnd
 from etprof.core.plan import Plan
 from etprof.core.run import BlockResult
+from etprof.devices.turns import host_turn
+from etprof.export.exporter import export_model
+from etprof.export.request import ExportRequest
 from etprof.store.run_lock import refuse_held
 from etprof.store.session_file import has_session, load_session
 
@@ -62,14 +69,24 @@ class _Reporter(RunCounter):
 
 
 def measure_job(to: "connection.Connection[Any, Any]", settings: DeviceSettings, plan: Plan, command: str) -> None:
-    """The main function of the process: its last message is how the run ended, and why."""
+    """The main function of the process of a run."""
+    reporter = _Reporter(to)
+    request = settings.as_request(progress=reporter.told)
+    _carry_out(to, partial(_measure, request, plan, command, reporter))
+
+
+def export_job(to: "connection.Connection[Any, Any]", folder: Path, request: ExportRequest) -> None:
+    """The main function of the process of an export, which goes to `run` in the job's folder."""
+    _carry_out(to, partial(_export, to, folder, request))
+
+
+def _carry_out(to: "connection.Connection[Any, Any]", work: Callable[[], tuple[JobEnd, str]]) -> None:
+    """The last message is how the work ended, and why."""
     _end_with_worker()
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, _interrupt_once)
-    reporter = _Reporter(to)
-    request = settings.as_request(progress=reporter.told)
     try:
-        end, reason = _measure(request, plan, command, reporter)
+        end, reason = work()
     except KeyboardInterrupt:
         end, reason = JobEnd.STOPPED, "stopped"
     except UsageError as error:
@@ -109,10 +126,32 @@ def _measure(request: DeviceRequest, plan: Plan, command: str, reporter: _Report
     return JobEnd.DONE, ""
 
 
+def _export(to: "connection.Connection[Any, Any]", folder: Path, request: ExportRequest) -> tuple[JobEnd, str]:
+    """What is there and would be made the same again is kept."""
+
+    def tell(text: str) -> None:
+        to.send((0, None, text, None))
+
+    # The client's models lie there, and no other ones.
+    os.chdir(folder)
+    try:
+        # An export would disturb whoever measures on this machine.
+        with host_turn(True, tell):
+            export_model(replace(request, outdir=folder / RUN), tell)
+    except EtprofError as error:
+        # Trying once more would not help; another worker may have the packages that are missing here.
+        return JobEnd.UNFIT, f"on {platform.node()}: {_describe(error)}"
+    return JobEnd.DONE, ""
+
+
 def _run(request: DeviceRequest, plan: Plan, options: RunOptions, reporter: _Reporter) -> MeasuredRun:
     if plan.experiments:
         return run_on(request, plan, reporter, options)
-    return profile(plan.model, request, reporter, options, output_root=plan.output_root, schedule=plan.schedule)
+    # Where times mean nothing, a run shows which kernels execute.
+    return profile(
+        plan.model, request, reporter, options,
+        output_root=plan.output_root, schedule=plan.schedule, kernels=request.is_emulated,
+    )  # fmt: skip
 
 
 def _wait_for(folder: Path, reporter: _Reporter) -> None:

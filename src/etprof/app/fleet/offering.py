@@ -1,4 +1,4 @@
-"""Devices of this machine offered to a fleet: a Dask worker with one slot for each, all in this process."""
+"""Devices of this machine, and exports, offered to a fleet: a Dask worker with one slot each, all in this process."""
 
 import asyncio
 import platform
@@ -12,12 +12,14 @@ import etprof
 from etprof.app.devices import DeviceRequest, find_attached, reach_device, refuse_other_options
 from etprof.app.fleet import worker_tasks
 from etprof.app.fleet.addresses import LOOPBACK, choose_security, find_scheduler, quiet_dask, split_place
+from etprof.app.fleet.exports import EXPORTS
 from etprof.app.fleet.job_process import DeviceSettings
 from etprof.app.fleet.spool import Spool
 from etprof.app.fleet.worker_tasks import INFORMATION, Served
-from etprof.core.errors import DeviceError, EtprofError, UsageError
+from etprof.core.errors import DependencyError, DeviceError, EtprofError, UsageError
 from etprof.core.fleet import describe_device, fleet_name, list_labels
 from etprof.core.run import DeviceInfo
+from etprof.export.dependencies import runtime_versions
 from etprof.runner.build import cache_dir
 
 if TYPE_CHECKING:
@@ -30,11 +32,21 @@ def default_spool() -> Path:
     return cache_dir() / "fleet"
 
 
-def serve(scheduler: str, requests: Sequence[DeviceRequest], tell: Tell, spool: Path | None = None) -> None:
-    """Offers devices until it is interrupted; a scheduler that is gone is waited for."""
+def serve(
+    scheduler: str, requests: Sequence[DeviceRequest], tell: Tell, spool: Path | None = None, *, exports: bool = False
+) -> None:
+    """Offers devices, and `exports`, until it is interrupted; a scheduler that is gone is waited for."""
     address = find_scheduler(scheduler)
     security = choose_security(address)
-    served = _describe_all(requests, Spool(spool or default_spool()), tell)
+    if not requests and not exports:
+        raise UsageError(
+            "A worker needs a device.",
+            hint="Name one: --device local, android:SERIAL, ssh:USER@HOST. `etprof fleet worker --exports` needs none.",
+        )
+    offered = Spool(spool or default_spool())
+    served = _describe_all(requests, offered, tell)
+    if exports:
+        served.append(_describe_exports(offered, tell))
 
     async def offer_all() -> None:
         tell(f"connecting to the scheduler at {address}")
@@ -44,12 +56,17 @@ def serve(scheduler: str, requests: Sequence[DeviceRequest], tell: Tell, spool: 
 
 
 def serve_all(place: str, requests: Sequence[DeviceRequest], tell: Tell, spool: Path | None = None) -> None:
-    """A scheduler, and workers for what is attached to this machine and for the devices that are named besides."""
+    """A scheduler, and workers for what is attached to this machine, for the devices named besides, and for exports."""
     address = find_scheduler(place)
     security = choose_security(address)
     named = {(each.kind, each.place) for each in requests}
     attached = [each for each in find_attached() if (each.kind, each.place) not in named]
-    served = _describe_all([*requests, *attached], Spool(spool or default_spool()), tell)
+    offered = Spool(spool or default_spool())
+    served = _describe_all([*requests, *attached], offered, tell)
+    try:
+        served.append(_describe_exports(offered, tell))
+    except DependencyError as error:
+        tell(f"models are not exported here: {error.message}")
 
     async def start_all() -> None:
         from distributed import Scheduler
@@ -77,8 +94,6 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
 
 
 def _describe_all(requests: Sequence[DeviceRequest], spool: Spool, tell: Tell) -> list[Served]:
-    if not requests:
-        raise UsageError("A worker needs a device.", hint="Name one: --device local, android:SERIAL or ssh:USER@HOST.")
     spool.prepare()
     served = [_describe(request, spool) for request in requests]
     names = [each.name for each in served]
@@ -94,7 +109,6 @@ def _describe(request: DeviceRequest, spool: Spool) -> Served:
     """A device that does not answer now is offered all the same: it may, later, and says why where it does not."""
     place = f"{request.kind}:{request.place}" if request.place else request.kind
     name = fleet_name(place, platform.node())
-    information: dict[str, Any] = {"device": name, "spool": str(spool.root.resolve()), "version": etprof.__version__}
     refuse_other_options(request)
     try:
         info = _as_shown(reach_device(request), request)
@@ -103,13 +117,27 @@ def _describe(request: DeviceRequest, spool: Spool) -> Served:
         raise
     except EtprofError as error:
         labels, facts, trouble = [request.kind], "", f"{error.message} {error.hint}".rstrip()
-    information |= {"labels": labels, "facts": facts, "trouble": trouble, "host": platform.node()}
-    return Served(name, DeviceSettings.of(replace(request, wait=True)), spool, information)
+    told = _tell_of(name, spool, labels=labels, facts=facts, trouble=trouble, exports=False)
+    return Served(name, DeviceSettings.of(replace(request, wait=True)), spool, told)
+
+
+def _describe_exports(spool: Spool, tell: Tell) -> Served:
+    """Refused where a package is missing that exports need."""
+    name = fleet_name(EXPORTS, platform.node())
+    facts = ", ".join(f"{package} {version}" for package, version in runtime_versions().items())
+    tell(f"{name}: {facts}")
+    return Served(name, None, spool, _tell_of(name, spool, labels=[EXPORTS], facts=facts, trouble="", exports=True))
+
+
+def _tell_of(name: str, spool: Spool, **more: Any) -> dict[str, Any]:
+    """What the scheduler is told."""
+    common = {"device": name, "spool": str(spool.root.resolve()), "version": etprof.__version__}
+    return {**common, "host": platform.node(), **more}
 
 
 def _as_shown(info: DeviceInfo, request: DeviceRequest) -> DeviceInfo:
     """What an emulator on the device shows to a runner is not its own CPU."""
-    if not request.emulator and request.kind != "emulated":
+    if not request.is_emulated:
         return info
     return replace(info, architecture="arm64", features=("sme2",), times_are_real=False)
 

@@ -29,6 +29,10 @@ class Parcel:
     places: Mapping[str, Path]
     source: Path | None = None
 
+    @property
+    def work(self) -> Plan:
+        return self.plan
+
     @cached_property
     def sources(self) -> dict[str, Path]:
         """The files here, by their digests."""
@@ -66,13 +70,12 @@ def build_parcel(plan: Plan, source: Path | None = None) -> Parcel:
         place(path)
     executed = {place(path) for path in programs}
     files = tuple(
-        FileToSend(there, *_identify(path), is_program=Path(there) in executed)
-        for there, path in sorted(places.items())
+        FileToSend(there, *identify(path), is_program=Path(there) in executed) for there, path in sorted(places.items())
     )
     return Parcel(moved, files, places, source)
 
 
-def _identify(path: Path) -> tuple[str, int]:
+def identify(path: Path) -> tuple[str, int]:
     """Digest and size."""
     try:
         with open_regular(path) as file:

@@ -4,21 +4,21 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from etprof.app.fleet.arrivals import take_in
+from etprof.app.fleet.asked_plans import AskedPlan, NamedExports, read_plans
 from etprof.app.fleet.cluster import SILENCE_S, Cluster, SchedulerLostError, connected
 from etprof.app.fleet.dispatch import ABSENCE_S, Dispatcher, FleetObserver, TakeIn, is_wanted
-from etprof.app.fleet.parcels import Parcel, build_parcel
+from etprof.app.fleet.exports import Exporting
+from etprof.app.fleet.parcels import Parcel
 from etprof.app.history import add_runs
-from etprof.app.plans import PROFILE_SCHEDULE, read_plan
 from etprof.app.reporting import build_combined
 from etprof.core.errors import DeviceError, UsageError
 from etprof.core.fleet import FleetDevice, FleetJob, JobAnswer, JobResult
 from etprof.core.label_expression import LabelExpression, parse_labels
-from etprof.core.plan import Plan
 from etprof.core.units import format_count
 from etprof.reports.combined import CombinedReport, render_html
 from etprof.store.fleet_file import (
@@ -31,7 +31,7 @@ from etprof.store.fleet_file import (
 )
 from etprof.store.history_file import add_rows
 from etprof.store.json_file import write_text
-from etprof.store.paths import check_inside, make_folder, require_file
+from etprof.store.paths import check_inside, make_folder
 from etprof.store.run_lock import hold_run_folder
 from etprof.store.session_file import has_session
 
@@ -44,7 +44,8 @@ _MOST_REPEATS = 10_000
 class FleetRequest:
     """`on` chooses devices by their labels; each plan runs on each of them, or with `anywhere` on any one.
 
-    `wait` is for a device that is not there, or not any more; `resume` goes on with what is in `out`.
+    `wait` is for a device that is not there, or not any more; `resume` goes on with what is in `out`. `named` is how
+    models are exported that are given by their names.
     """
 
     out: Path
@@ -57,6 +58,7 @@ class FleetRequest:
     history: Path | None = None
     commit: str = ""
     command: str = ""
+    named: NamedExports = field(default_factory=NamedExports)
     absence_s: float = ABSENCE_S
     silence_s: float = SILENCE_S
 
@@ -80,10 +82,12 @@ def default_folder() -> Path:
     return Path(f"fleet_{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}")
 
 
-def list_devices(scheduler: str = "", on: str = "") -> list[FleetDevice]:
+def list_devices(scheduler: str = "", on: str = "", *, exports: bool = False) -> list[FleetDevice]:
+    """The devices that are offered, or with `exports` the workers that export models."""
     wanted = parse_labels(on)
     with connected(scheduler) as cluster:
-        return [device for device in cluster.list_devices(now=True) if wanted.matches({*device.labels, device.name})]
+        offered = cluster.list_devices(now=True, exports=exports)
+    return [device for device in offered if wanted.matches({*device.labels, device.name})]
 
 
 @dataclass(frozen=True)
@@ -118,8 +122,6 @@ def gather_runs(plans: Sequence[Path], request: FleetRequest, observer: FleetObs
     wanted = parse_labels(request.on)
     if not 1 <= request.repeat <= _MOST_REPEATS:
         raise UsageError(f"repeat is {request.repeat}.", hint=f"From 1 to {_MOST_REPEATS}.")
-    if not plans:
-        raise UsageError("A fleet needs a plan.", hint="Name plan files, or models (.pte) to profile on each device.")
     if has_fleet(request.out) and not request.resume:
         raise UsageError(
             f"{request.out} already holds the runs of a fleet.",
@@ -127,19 +129,35 @@ def gather_runs(plans: Sequence[Path], request: FleetRequest, observer: FleetObs
         )
     if request.resume and not has_fleet(request.out):
         raise UsageError(f"{request.out} holds no runs of a fleet to go on with.", hint="Name their folder with --out.")
-    parcels = {name: build_parcel(_read(path), path) for name, path in _name_plans(plans).items()}
+    asked = read_plans(plans, request.named)
+    exports = [export for each in asked for export in each.exports.values()]
+    parcels: dict[str, Parcel] = {}
     lost = None
     with connected(request.scheduler, request.silence_s) as cluster, _reserved(request.out):
-        jobs = _make_jobs(parcels, request, wanted, cluster, observer)
+        exporting = Exporting(cluster, request.out, observer, request.command, request.wait, request.absence_s)
+        exporting.require_worker(exports)
+        jobs = _make_jobs(asked, request, wanted, cluster, observer)
         dispatcher = Dispatcher(
             cluster, parcels, wanted, observer, _put_below(request.out, parcels), request.command,
             waits=request.wait, absence_s=request.absence_s,
         )  # fmt: skip
+        remaining = [job for job in jobs if not has_session(request.out / job.folder)]
         try:
-            dispatcher.run(job for job in jobs if not has_session(request.out / job.folder))
+            # Exports come first: on the same machine they would disturb the measurements.
+            made = exporting.make(exports)
+            packed = {each.name: each.pack(made) for each in asked}
+            parcels |= {name: parcel for name, parcel in packed.items() if isinstance(parcel, Parcel)}
+            _end_without_export(dispatcher, remaining, packed)
+            dispatcher.run(job for job in remaining if job.plan_name in parcels)
         except SchedulerLostError as error:
             lost = error
     return Gathering(tuple(jobs), dispatcher.results, dispatcher.set_aside, lost)
+
+
+def _end_without_export(dispatcher: Dispatcher, jobs: Iterable[FleetJob], packed: Mapping[str, Parcel | str]) -> None:
+    for job in jobs:
+        if isinstance(reason := packed[job.plan_name], str):
+            dispatcher.end(JobResult(job, job.device, reason))
 
 
 @contextmanager
@@ -174,32 +192,11 @@ def _put_below(out: Path, parcels: Mapping[str, Parcel]) -> TakeIn:
     return put
 
 
-def _read(path: Path) -> Plan:
-    """A model is profiled with the plan that fits the device, which has no experiments before that is known."""
-    if path.suffix == ".pte":
-        require_file(path, "model", hint="Export it first: `etprof export MODEL`.")
-        return Plan(path, Path("run"), (), (), replace(PROFILE_SCHEDULE))
-    return read_plan(path)
-
-
-def _name_plans(plans: Sequence[Path]) -> dict[str, Path]:
-    """Each by a name that can be a folder's; files of the same name are numbered."""
-    named: dict[str, Path] = {}
-    for path in plans:
-        if path in named.values():
-            raise UsageError(f"{path} is named twice.", hint="--repeat N runs each plan N times.")
-        name, count = path.stem, 2
-        while name in named:
-            name, count = f"{path.stem}-{count}", count + 1
-        named[name] = path
-    return named
-
-
 def _make_jobs(
-    parcels: Mapping[str, Parcel], request: FleetRequest, wanted: LabelExpression, cluster: Cluster,
+    asked: Sequence[AskedPlan], request: FleetRequest, wanted: LabelExpression, cluster: Cluster,
     observer: FleetObserver,
 ) -> list[FleetJob]:  # fmt: skip
-    digests = [parcel.digest for parcel in parcels.values()]
+    digests = [each.digest for each in asked]
     if has_fleet(request.out):
         fleet = load_fleet(request.out)
         refuse_other_plans(fleet, digests, request.out)
@@ -207,19 +204,15 @@ def _make_jobs(
         devices = _find_devices(cluster, wanted, observer, wait=request.wait)
         names = [""] if request.anywhere else [device.name for device in devices]
         stored = tuple(
-            StoredJob(secrets.token_hex(16), plan, device, number, _folder_of(name, device, number))
+            StoredJob(secrets.token_hex(16), plan, device, number, _folder_of(each.name, device, number))
             for number in range(1, request.repeat + 1)
-            for plan, name in enumerate(parcels)
+            for plan, each in enumerate(asked)
             for device in names
         )
         now = datetime.now(UTC).isoformat(timespec="seconds")
         fleet = StoredFleet(secrets.token_hex(8), now, request.command, request.on, tuple(digests), stored)
         save_fleet(request.out, fleet)
-    plan_names = list(parcels)
-    return [
-        FleetJob(job.id, plan_names[job.plan], parcels[plan_names[job.plan]].plan, job.device, job.number, job.folder)
-        for job in fleet.jobs
-    ]
+    return [FleetJob(job.id, asked[job.plan].name, job.device, job.number, job.folder) for job in fleet.jobs]
 
 
 def _folder_of(plan: str, device: str, number: int) -> str:

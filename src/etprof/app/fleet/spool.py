@@ -12,10 +12,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from etprof.app.fleet.orders import JobOrder
 from etprof.app.fleet.parcels import RUN
 from etprof.core.digest import file_sha256
 from etprof.core.errors import StoreError
-from etprof.core.fleet import FileToSend, JobOrder
+from etprof.core.fleet import FileToSend
 from etprof.runner.private_folders import make_private_folder
 from etprof.store.run_archive import pack_folder
 
@@ -70,6 +71,7 @@ class Spool:
     def open_job(self, order: JobOrder) -> Path:
         """The folder of a job, with the files of its plan in place."""
         folder = self._jobs / _checked(order.job)
+        folder.mkdir(parents=True, exist_ok=True)
         for file in order.files:
             source, target = self._file(file.sha256), folder / file.place
             if not target.resolve().is_relative_to(folder.resolve()):
@@ -86,8 +88,11 @@ class Spool:
     def pack(self, job: str) -> tuple[int, str]:
         """Makes a finished run one file; its size and digest."""
         packed = self._packed(job)
-        with packed.open("wb") as file:
+        # An export that was made before may be on its way to another client.
+        part = packed.with_suffix(".part")
+        with part.open("wb") as file:
             pack_folder(packed.parent / RUN, file)
+        part.replace(packed)
         return packed.stat().st_size, file_sha256(packed)
 
     def read_part(self, job: str, offset: int) -> bytes:

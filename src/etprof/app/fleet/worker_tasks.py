@@ -4,14 +4,16 @@ import multiprocessing
 import time
 from dataclasses import dataclass, field
 from multiprocessing import connection
-from multiprocessing.context import ForkServerContext
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from etprof.app.fleet.job_process import DeviceSettings, is_finished, measure_job
+from etprof.app.fleet.job_process import DeviceSettings, export_job, is_finished, measure_job
+from etprof.app.fleet.orders import JobOrder
 from etprof.app.fleet.parcels import RUN
 from etprof.app.fleet.spool import FilePart, Spool
-from etprof.core.fleet import JobAnswer, JobEnd, JobOrder
+from etprof.core.fleet import JobAnswer, JobEnd
+from etprof.export.request import ExportRequest
 from etprof.store.plan_paths import change_plan_paths
 
 # Under this name a worker tells the scheduler what it offers, and in its heartbeats what it does.
@@ -23,10 +25,10 @@ _CLEANING_S = 60.0
 
 @dataclass
 class Served:
-    """A device that this process offers; `doing` is what it does now, for those who look."""
+    """A device that this process offers, or exports where it has no settings; `doing` is what it does now."""
 
     name: str
-    settings: DeviceSettings
+    settings: DeviceSettings | None
     spool: Spool
     information: dict[str, Any] = field(default_factory=dict)
     doing: str = ""
@@ -52,13 +54,14 @@ def prepare_processes() -> None:
 def run_job(order: JobOrder) -> JobAnswer:
     """A task of Dask's: runs a job or goes on with it, unless it is finished already."""
     served = SERVED[order.device]
+    forget_jobs(order.device, order.arrived)
     if missing := served.spool.find_missing(order.files):
         return JobAnswer(JobEnd.MISSING, missing=missing)
     started_s = time.time()
     folder = served.spool.open_job(order)
     served.doing = order.job
     try:
-        end, reason = (JobEnd.DONE, "") if is_finished(folder / RUN) else _measure(served, order, folder)
+        end, reason = (JobEnd.DONE, "") if is_finished(folder / RUN) else _carry_out(served, order, folder)
         if end is not JobEnd.DONE:
             return JobAnswer(end, reason, started_s=started_s, ended_s=time.time())
         size, digest = served.spool.pack(order.job)
@@ -76,20 +79,31 @@ def give_part(device: str, job: str, offset: int) -> bytes:
     return SERVED[device].spool.read_part(job, offset)
 
 
-def forget_job(device: str, job: str) -> None:
-    SERVED[device].spool.forget(job)
+def forget_jobs(device: str, jobs: tuple[str, ...]) -> None:
+    for job in jobs:
+        SERVED[device].spool.forget(job)
 
 
-def _measure(served: Served, order: JobOrder, folder: Path) -> tuple[JobEnd, str]:
+def _start(
+    served: Served, order: JobOrder, folder: Path
+) -> "tuple[ForkServerProcess, connection.Connection[Any, Any]]":
+    here, there = _context().Pipe()
+    if isinstance(order.work, ExportRequest):
+        process = _context().Process(target=export_job, args=(there, folder, order.work))
+    else:
+        plan = change_plan_paths(order.work, lambda path: folder / path)
+        process = _context().Process(target=measure_job, args=(there, served.settings, plan, order.command))
+    process.start()
+    there.close()
+    return process, here
+
+
+def _carry_out(served: Served, order: JobOrder, folder: Path) -> tuple[JobEnd, str]:
     from distributed import get_worker
 
     worker = get_worker()
     task = worker.get_current_task()
-    plan = change_plan_paths(order.plan, lambda path: folder / path)
-    here, there = _context().Pipe()
-    process = _context().Process(target=measure_job, args=(there, served.settings, plan, order.command))
-    process.start()
-    there.close()
+    process, here = _start(served, order, folder)
     stopped_s = 0.0
     with here:
         while True:
@@ -99,7 +113,9 @@ def _measure(served: Served, order: JobOrder, folder: Path) -> tuple[JobEnd, str
                 return message
             if message is None:
                 process.join()
-                return JobEnd.FAILED, f"the run's process ended with exit code {process.exitcode}"
+                # A model that ends its process does so again, and is no fault of the worker.
+                end = JobEnd.UNFIT if isinstance(order.work, ExportRequest) else JobEnd.FAILED
+                return end, f"its process ended with exit code {process.exitcode}"
             if message:
                 _tell(worker, order, message)
             if not stopped_s and _is_unwanted(worker, task):

@@ -18,6 +18,8 @@
 #include "crash_note.h"
 #include "failure.h"
 #include "hiding.h"
+#include "load_log.h"
+#include "load_options.h"
 #include "options.h"
 #include "peaks.h"
 #include "program.h"
@@ -25,6 +27,7 @@
 #include "sampler.h"
 #include "sha256.h"
 #include "threadpool.h"
+#include "work.h"
 
 namespace etprof {
 namespace {
@@ -32,7 +35,7 @@ namespace {
 constexpr size_t kSteadyWindow = 3;
 constexpr double kSteadyTolerance = 0.02;
 // A trace of so many inferences is still read in a second or two.
-constexpr size_t kMostSampledIterations = 20000;
+constexpr size_t kMostSampledInferences = 20000;
 
 int64_t median_of_window(const std::vector<int64_t>& times, size_t end) {
   std::array<int64_t, kSteadyWindow> window{};
@@ -50,34 +53,35 @@ bool is_steady(const std::vector<int64_t>& times) {
   return std::abs(last - before) <= kSteadyTolerance * before;
 }
 
-void warm_up(LoadedMethod& method, const std::vector<Input>& inputs, const Options& options, Result& result) {
+void warm_up(Work& work, const Options& options, Result& result) {
   const auto minimum = static_cast<size_t>(options.warmup);
   const auto maximum = static_cast<size_t>(options.warmup_max);
   while (result.warmup_ns.size() < minimum) {
-    result.warmup_ns.push_back(method.run_ns(inputs));
+    result.warmup_ns.push_back(work.run_ns());
   }
   if (maximum <= minimum) {
     return;
   }
   while (!is_steady(result.warmup_ns) && result.warmup_ns.size() < maximum) {
-    result.warmup_ns.push_back(method.run_ns(inputs));
+    result.warmup_ns.push_back(work.run_ns());
   }
   result.warmup_steady = is_steady(result.warmup_ns);
 }
 
-void run_times(LoadedMethod& method, const std::vector<Input>& inputs, long count, std::vector<int64_t>& times) {
+void run_times(Work& work, int64_t (Work::*run)(), long count, std::vector<int64_t>& times) {
   times.reserve(static_cast<size_t>(count));
   for (long i = 0; i < count; ++i) {
-    times.push_back(method.run_ns(inputs));
+    times.push_back((work.*run)());
   }
 }
 
 // What is read around the iterations is outside of every clock. It is read when the machine is warm, not when the
 // process starts: a frequency governor raises an idle core's frequency.
-void run_timed(LoadedMethod& method, const std::vector<Input>& inputs, const Options& options, Result& result) {
+void run_timed(Work& work, const Options& options, Result& result) {
+  work.prepare(static_cast<size_t>(options.num_executions));
   result.cpu_before = read_cpu_state(result.cpu_affinity);
   const CpuTimeReading start = read_cpu_time();
-  run_times(method, inputs, options.num_executions, result.latency_ns);
+  run_times(work, &Work::run_timed_ns, options.num_executions, result.latency_ns);
   const CpuTimeReading end = read_cpu_time();
   result.cpu_after = read_cpu_state(result.cpu_affinity);
   if (options.num_executions > 0) {
@@ -85,15 +89,18 @@ void run_timed(LoadedMethod& method, const std::vector<Input>& inputs, const Opt
   }
 }
 
-void write_outputs(LoadedMethod& method, const std::vector<Input>& inputs, const Options& options, Result& result) {
-  if (!method.has_run()) {
-    method.run_ns(inputs);
+void write_outputs(Work& work, const Options& options, Result& result) {
+  if (!work.has_run()) {
+    work.run_ns();
+  }
+  if (!options.steps_path.empty()) {
+    work.write_steps(options.steps_path);
   }
   if (!options.outputs_path.empty() && mkdir(options.outputs_path.c_str(), 0777) != 0 && errno != EEXIST) {
     throw Failure(ExitCode::kNotWritten,
                   "Cannot create the folder " + options.outputs_path + ": " + std::strerror(errno) + ".");
   }
-  for (const KeptOutput& kept : method.first_outputs()) {
+  for (const KeptOutput& kept : work.first_outputs()) {
     const std::string number = std::to_string(result.outputs.size());
     Output output{kept.dtype, kept.shape, kept.bytes ? sha256_hex(kept.bytes->data(), kept.bytes->size()) : "", ""};
     if (kept.bytes && !options.outputs_path.empty()) {
@@ -108,24 +115,23 @@ void write_outputs(LoadedMethod& method, const std::vector<Input>& inputs, const
 }
 
 // More iterations than requested where those end too soon for enough samples.
-void run_sampled(LoadedMethod& method, const std::vector<Input>& inputs, const Options& options,
-                 std::vector<int64_t>& times) {
+void run_sampled(Work& work, const Options& options, std::vector<int64_t>& times) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.sample_ms);
   Sampler sampler({options.sample_rate, options.sample_buffer});
-  run_times(method, inputs, options.traced_executions, times);
-  while (std::chrono::steady_clock::now() < until && times.size() < kMostSampledIterations) {
-    times.push_back(method.run_ns(inputs));
+  run_times(work, &Work::run_traced_ns, options.traced_executions, times);
+  while (std::chrono::steady_clock::now() < until && times.size() * work.traced_count() < kMostSampledInferences) {
+    times.push_back(work.run_traced_ns());
   }
   sampler.write(options.kernel_samples);
 }
 
-void trace(const std::vector<Input>& inputs, const Options& options, Result& result) {
+void trace(const Options& options, Result& result) {
   executorch::etdump::ETDumpGen tracer;
-  LoadedMethod method(options.model_path, result.method_name, &tracer);
+  const std::unique_ptr<Work> work = load_work(options, &tracer, nullptr);
   if (options.kernel_samples.empty()) {
-    run_times(method, inputs, options.traced_executions, result.traced_ns);
+    run_times(*work, &Work::run_traced_ns, options.traced_executions, result.traced_ns);
   } else {
-    run_sampled(method, inputs, options, result.traced_ns);
+    run_sampled(*work, options, result.traced_ns);
   }
   const executorch::etdump::ETDumpResult dump = tracer.get_etdump_data();
   const std::unique_ptr<void, decltype(&std::free)> data(dump.buf, &std::free);
@@ -160,48 +166,69 @@ void check_writable(const std::string& path) {
   }
 }
 
-void run_block(const Options& options, Result& result) {
-  const auto enter = [&](const char* stage) { update_crash_note(options.result_path, stage, result); };
+// Whoever measures a cold start wants to know whether the file really left.
+void prepare_page_cache(const Options& options, Result& result) {
+  if (options.page_cache == "in") {
+    fill_page_cache(options.model_path);
+  } else if (options.page_cache == "out") {
+    drop_page_cache(options.model_path);
+  }
+  result.cached_share = read_cached_share(options.model_path);
+}
+
+void run_block(const Options& options, std::optional<int64_t> process_ns, Result& result) {
+  LoadLog log;
+  const auto enter = [&](const char* stage) {
+    result.stages = log.stages();
+    result.planned_bytes = log.planned_bytes();
+    update_crash_note(options.result_path, stage, result);
+  };
+  log.set_files(options.model_path, find_cache_path(options.load_options));
+  log.note("process", process_ns);
   enter("starting");
   for (const std::string& path :
        {options.result_path, options.etdump_path, options.outputs_path, options.output_file,
-        options.kernel_samples}) {
+        options.kernel_samples, options.steps_path}) {
     check_writable(path);
   }
   // What an earlier run left must not be taken for this one's.
   std::remove(options.result_path.c_str());
   std::remove(options.etdump_path.c_str());
   std::remove(options.kernel_samples.c_str());
+  std::remove(options.steps_path.c_str());
   collect_runtime_messages();
   result.cpu_affinity = read_affinity();
   const IsaView view = hide_features(options.hide_isa);
   result.features_seen = view.seen;
   result.features_hidden = view.hidden;
   result.isa_proof = view.proof;
+  log.begin();
   load_kernel_libraries();
+  log.end("libraries");
+  set_load_options(options.load_options);
   set_threads(options, result);
 
   enter("loading the model");
   verify_program(options.model_path);
-  const auto start = std::chrono::steady_clock::now();
-  LoadedMethod method(options.model_path, options.method_name, nullptr);
-  result.load_ns =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
-  result.method_name = method.name();
-  method.keep_first_outputs();
-  const std::vector<Input> inputs = build_inputs(method.meta(), options.inputs, options.input_shapes);
+  prepare_page_cache(options, result);
+  log.begin();
+  const std::unique_ptr<Work> work = load_work(options, nullptr, &log);
+  result.load_ns = log.duration_ns("program") + log.duration_ns("method");
+  result.method_name = work->method_name();
 
   enter("warming up");
-  warm_up(method, inputs, options, result);
+  warm_up(*work, options, result);
+  result.sequences_agree = work->sequences_agree();
   enter("running timed iterations");
-  run_timed(method, inputs, options, result);
+  run_timed(*work, options, result);
+  log.note("steady");
   enter("writing the outputs");
-  write_outputs(method, inputs, options, result);
+  write_outputs(*work, options, result);
   // Before the tracer loads the model a second time.
-  result.peak_bytes = read_peak_bytes();
+  result.peak_bytes = log.peak_bytes();
   enter("running traced iterations");
   if (options.traced_executions > 0) {
-    trace(inputs, options, result);
+    trace(options, result);
   }
 }
 
@@ -234,6 +261,7 @@ int complain(const Failure& failure) {
 }
 
 int run(int argc, char** argv) {
+  const auto entered = std::chrono::steady_clock::now();
   Options options;
   try {
     options = parse_options(argc, argv);
@@ -257,7 +285,7 @@ int run(int argc, char** argv) {
   std::string error;
   int code = 0;
   try {
-    run_block(options, result);
+    run_block(options, options.exec_clock > 0 ? measure_process_start(entered) : std::nullopt, result);
   } catch (const Failure& failure) {
     error = failure.what();
     code = complain(failure);

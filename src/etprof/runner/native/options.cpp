@@ -60,29 +60,18 @@ std::function<void(Options&, const std::string&)> list(std::vector<std::string> 
   return [=](Options& options, const std::string& value) { options.*field = split(value); };
 }
 
-// Sizes with an x between them; the empty shape is called scalar.
-Shape parse_shape(const std::string& text) {
-  Shape shape;
-  const char* at = text.c_str();
-  for (bool more = text != "scalar"; more;) {
-    char* end = nullptr;
-    errno = 0;
-    const long size = std::strtol(at, &end, 10);
-    more = *end == 'x';
-    if (end == at || errno != 0 || size < 0 || size > kMaxSize || (*end != '\0' && !more)) {
-      throw Failure(ExitCode::kUsage, "--input_shapes takes shapes such as 1x3x224x224 or scalar, not '" + text + "'.");
-    }
-    shape.push_back(static_cast<int32_t>(size));
-    at = end + 1;
-  }
-  return shape;
-}
-
 void set_shapes(Options& options, const std::string& text) {
   options.input_shapes.clear();
   for (const std::string& shape : split(text)) {
     options.input_shapes.push_back(parse_shape(shape));
   }
+}
+
+void set_page_cache(Options& options, const std::string& text) {
+  if (text != "in" && text != "out") {
+    throw Failure(ExitCode::kUsage, "--page_cache takes in or out, not '" + text + "'.");
+  }
+  options.page_cache = text;
 }
 
 const std::vector<Flag>& flags() {
@@ -93,6 +82,9 @@ const std::vector<Flag>& flags() {
        list(&Options::inputs)},
       {"input_shapes", "SHAPE,SHAPE", "such as 1x3x224x224 or scalar; default: the largest the program allows",
        set_shapes},
+      {"workload", "FILE", "phases and their inputs, as etprof writes them, in place of one method and its inputs",
+       text(&Options::workload)},
+      {"steps_path", "FILE", "where the times of a workload's steps go", text(&Options::steps_path)},
       {"num_executions", "N", "timed iterations, without a tracer; default: 1",
        number("num_executions", &Options::num_executions, 0, kMaxIterations)},
       {"warmup", "N", "iterations before them, at least; default: 0",
@@ -112,6 +104,12 @@ const std::vector<Flag>& flags() {
       {"output_file", "BASE", "the same as BASE-0.bin and so on, as the stock executor_runner names them",
        text(&Options::output_file)},
       {"hide_isa", "NAME,NAME", "CPU features XNNPACK must not see", list(&Options::hide_isa)},
+      {"load_options", "NAME=VALUE,NAME=VALUE", "options of the XNNPACK backend, set before the model is loaded",
+       list(&Options::load_options)},
+      {"page_cache", "in|out", "put the model into the page cache before it is loaded, or out of it; default: neither",
+       set_page_cache},
+      {"exec_clock", "0|1", "start again once, to measure how long the start of a process takes; default: 0",
+       number("exec_clock", &Options::exec_clock, 0, 1)},
       {"kernel_samples", "FILE", "where samples of what executes during traced iterations go",
        text(&Options::kernel_samples)},
       {"sample_rate", "HZ", "samples a second of each thread; default: 1000",
@@ -144,6 +142,9 @@ void check(const Options& options) {
   if (options.cpu_threads == 0) {
     throw Failure(ExitCode::kUsage, "--cpu_threads takes 1 or more, or -1 for ExecuTorch's own choice.");
   }
+  if (!options.workload.empty() && !(options.inputs.empty() && options.input_shapes.empty())) {
+    throw Failure(ExitCode::kUsage, "--workload names its own inputs: omit --inputs and --input_shapes.");
+  }
   if (options.traced_executions > 0 && options.etdump_path.empty()) {
     throw Failure(ExitCode::kUsage, "--traced_executions needs --etdump_path FILE to write to.");
   }
@@ -153,6 +154,23 @@ void check(const Options& options) {
 }
 
 }  // namespace
+
+Shape parse_shape(const std::string& text) {
+  Shape shape;
+  const char* at = text.c_str();
+  for (bool more = text != "scalar"; more;) {
+    char* end = nullptr;
+    errno = 0;
+    const long size = std::strtol(at, &end, 10);
+    more = *end == 'x';
+    if (end == at || errno != 0 || size < 0 || size > kMaxSize || (*end != '\0' && !more)) {
+      throw Failure(ExitCode::kUsage, "--input_shapes takes shapes such as 1x3x224x224 or scalar, not '" + text + "'.");
+    }
+    shape.push_back(static_cast<int32_t>(size));
+    at = end + 1;
+  }
+  return shape;
+}
 
 Options parse_options(int argc, char** argv) {
   Options options;

@@ -14,6 +14,8 @@ struct Options {
   std::string method_name;
   std::vector<std::string> inputs;
   std::vector<Shape> input_shapes;
+  std::string workload;
+  std::string steps_path;
   long num_executions = 1;
   long warmup = 0;
   long warmup_max = 0;
@@ -24,6 +26,9 @@ struct Options {
   std::string outputs_path;
   std::string output_file;
   std::vector<std::string> hide_isa;
+  std::vector<std::string> load_options;
+  std::string page_cache;
+  long exec_clock = 0;
   std::string kernel_samples;
   long sample_rate = 1000;
   long sample_ms = 1000;
@@ -31,6 +36,9 @@ struct Options {
   long peaks = -1;
   bool help = false;
 };
+
+// Sizes with an x between them; the empty shape is called scalar.
+Shape parse_shape(const std::string& text);
 
 Options parse_options(int argc, char** argv);
 std::string help_text();

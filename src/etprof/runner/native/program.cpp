@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <new>
 
 #include "failure.h"
+#include "load_options.h"
 
 namespace etprof {
 namespace {
@@ -20,7 +20,6 @@ using executorch::extension::MmapDataLoader;
 using executorch::runtime::Error;
 using executorch::runtime::Program;
 
-constexpr std::align_val_t kBufferAlignment{64};
 #ifdef __APPLE__
 constexpr const char* kLibrarySuffix = ".dylib";
 #else
@@ -106,16 +105,17 @@ void verify_program(const std::string& model_path) {
   }
 }
 
-void LoadedMethod::AlignedDelete::operator()(uint8_t* memory) const { ::operator delete(memory, kBufferAlignment); }
-
 LoadedMethod::LoadedMethod(const std::string& model_path, const std::string& method_name,
-                           executorch::runtime::EventTracer* tracer)
-    : loader_(open_model(model_path)) {
+                           executorch::runtime::EventTracer* tracer, LoadLog* log, Arenas* arenas)
+    : log_(log), loader_(log != nullptr ? log->watch(open_model(model_path)) : open_model(model_path)) {
   auto program = Program::load(loader_.get());
   if (!program.ok()) {
     fail_to_load(model_path, program.error());
   }
   program_ = std::make_unique<Program>(std::move(*program));
+  if (log_ != nullptr) {
+    log_->end("program");
+  }
   const std::string name = find_method(*program_, model_path, method_name);
   const auto meta = program_->method_meta(name.c_str());
   if (!meta.ok()) {
@@ -126,20 +126,62 @@ LoadedMethod::LoadedMethod(const std::string& model_path, const std::string& met
     if (!size.ok() || *size < 0) {
       fail_to_load(model_path, Error::InvalidProgram);
     }
-    planned_.emplace_back(static_cast<uint8_t*>(::operator new(static_cast<size_t>(*size), kBufferAlignment)));
-    std::memset(planned_.back().get(), 0, static_cast<size_t>(*size));
-    planned_spans_.emplace_back(planned_.back().get(), static_cast<size_t>(*size));
+    planned_spans_.push_back(plan_buffer(i, static_cast<size_t>(*size), arenas));
   }
   planned_memory_ = std::make_unique<executorch::runtime::HierarchicalAllocator>(
       executorch::runtime::Span<executorch::runtime::Span<uint8_t>>(planned_spans_.data(), planned_spans_.size()));
   memory_ =
       std::make_unique<executorch::runtime::MemoryManager>(&method_memory_, planned_memory_.get(), &temporary_memory_);
-  auto method = program_->load_method(name.c_str(), memory_.get(), tracer);
+  auto method = program_->load_method(name.c_str(), memory_.get(), tracer, nullptr, &load_options());
   if (!method.ok()) {
     fail_to_load(model_path, method.error());
   }
   method_ = std::make_unique<executorch::runtime::Method>(std::move(*method));
   give_outputs_memory(*meta);
+  if (log_ != nullptr) {
+    log_->end("method");
+  }
+}
+
+executorch::runtime::Span<uint8_t> LoadedMethod::plan_buffer(size_t index, size_t size, Arenas* arenas) {
+  const auto shared = arenas != nullptr ? arenas->find(index) : Arenas::iterator{};
+  if (arenas == nullptr || shared == arenas->end()) {
+    planned_.push_back(allocate_aligned(size));
+    note_planned(size);
+    return {planned_.back().get(), size};
+  }
+  Arena& arena = shared->second;
+  if (!arena.memory) {
+    arena = {allocate_aligned(size), size};
+    note_planned(size);
+  }
+  if (arena.size < size) {
+    throw Failure(ExitCode::kModelInvalid, "The methods of the model plan a shared buffer with different sizes.");
+  }
+  return {arena.memory.get(), size};
+}
+
+void LoadedMethod::remember_state() {
+  for (const auto& span : planned_spans_) {
+    const bool is_zero = std::all_of(span.begin(), span.end(), [](uint8_t byte) { return byte == 0; });
+    initial_.emplace_back(is_zero ? std::vector<uint8_t>() : std::vector<uint8_t>(span.begin(), span.end()));
+  }
+}
+
+void LoadedMethod::reset_state() {
+  for (size_t i = 0; i < initial_.size(); ++i) {
+    if (initial_[i].empty()) {
+      std::memset(planned_spans_[i].data(), 0, planned_spans_[i].size());
+    } else {
+      std::memcpy(planned_spans_[i].data(), initial_[i].data(), initial_[i].size());
+    }
+  }
+}
+
+void LoadedMethod::note_planned(size_t size) {
+  if (log_ != nullptr) {
+    log_->add_planned(size);
+  }
 }
 
 // An exporter may leave outputs to whoever runs the program.
@@ -150,7 +192,8 @@ void LoadedMethod::give_outputs_memory(const executorch::runtime::MethodMeta& me
       continue;
     }
     const size_t size = std::max<size_t>(info->nbytes(), 1);
-    planned_.emplace_back(static_cast<uint8_t*>(::operator new(size, kBufferAlignment)));
+    planned_.push_back(allocate_aligned(size));
+    note_planned(size);
     const Error status = method_->set_output_data_ptr(planned_.back().get(), size, i);
     if (status != Error::Ok) {
       throw Failure(ExitCode::kModelInvalid,
@@ -167,28 +210,37 @@ int64_t LoadedMethod::run_ns(const std::vector<Input>& inputs) {
                     "The model refuses input " + std::to_string(i) + ": " + reason(status) + ".");
     }
   }
+  if (!has_run_ && log_ != nullptr) {
+    log_->note("inputs");
+    log_->begin();
+  }
   const auto start = std::chrono::steady_clock::now();
   const Error status = method_->execute();
   const auto end = std::chrono::steady_clock::now();
   if (status != Error::Ok) {
     throw Failure(ExitCode::kExecutionFailed, "The model failed while running: " + reason(status) + ".");
   }
+  if (!has_run_ && log_ != nullptr) {
+    log_->end("first inference");
+  }
   if (!has_run_ && keeps_outputs_) {
-    keep_outputs();
+    first_outputs_ = copy_outputs();
   }
   has_run_ = true;
   return std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count();
 }
 
-void LoadedMethod::keep_outputs() {
+std::vector<KeptOutput> LoadedMethod::copy_outputs() const {
   std::vector<executorch::runtime::EValue> values(method_->outputs_size());
   const Error status = method_->get_outputs(values.data(), values.size());
   if (status != Error::Ok) {
     throw Failure(ExitCode::kExecutionFailed, "The model's outputs cannot be read: " + reason(status) + ".");
   }
+  std::vector<KeptOutput> outputs;
   for (const auto& value : values) {
-    first_outputs_.push_back(keep_output(value));
+    outputs.push_back(keep_output(value));
   }
+  return outputs;
 }
 
 }  // namespace etprof

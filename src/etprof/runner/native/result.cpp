@@ -13,6 +13,7 @@ std::string to_json(const CpuState& state);
 std::string to_json(const CpuTime& time);
 std::string to_json(const ThreadTime& thread);
 std::string to_json(const Output& output);
+std::string to_json(const LoadStage& stage);
 std::string to_json(int64_t number) { return std::to_string(number); }
 std::string to_json(bool yes) { return yes ? "true" : "false"; }
 std::string to_json(const std::string& text) { return "\"" + escape_json(text) + "\""; }
@@ -63,6 +64,16 @@ std::string to_json(const ThreadTime& thread) {
 std::string to_json(const Output& output) {
   return "{\"dtype\":" + to_json(output.dtype) + ",\"shape\":" + to_json(output.shape) +
          ",\"sha256\":" + to_json(output.sha256) + ",\"file\":" + to_json(output.file) + "}";
+}
+
+std::string to_json(const LoadStage& stage) {
+  const MemoryReading& memory = stage.memory;
+  return "{\"name\":" + to_json(stage.name) + ",\"duration_ns\":" + to_json(stage.duration_ns) +
+         ",\"peak_bytes\":" + to_json(stage.peak_bytes) + ",\"rss_bytes\":" + to_json(memory.rss_bytes) +
+         ",\"pss_bytes\":" + to_json(memory.pss_bytes) + ",\"model_bytes\":" + to_json(memory.model_bytes) +
+         ",\"library_bytes\":" + to_json(memory.library_bytes) + ",\"cache_bytes\":" + to_json(memory.cache_bytes) +
+         ",\"file_bytes\":" + to_json(memory.file_bytes) +
+         ",\"anonymous_bytes\":" + to_json(memory.anonymous_bytes) + "}";
 }
 
 template <typename T>
@@ -118,8 +129,11 @@ ResultText render(const Result& r) {
               field("features_seen", r.features_seen) + field("features_hidden", r.features_hidden) +
               field("isa_proof", r.isa_proof) + field("load_ns", r.load_ns) + field("warmup_ns", r.warmup_ns) +
               field("warmup_steady", r.warmup_steady) + field("latency_ns", r.latency_ns) +
-              field("traced_ns", r.traced_ns) + field("peak_bytes", r.peak_bytes) + field("cpu_before", r.cpu_before) +
-              field("cpu_after", r.cpu_after) + field("cpu_time", r.cpu_time) + field("outputs", r.outputs) + "}\n";
+              field("traced_ns", r.traced_ns) + field("peak_bytes", r.peak_bytes) + field("stages", r.stages) +
+              field("planned_bytes", r.planned_bytes) + field("cached_share", r.cached_share) +
+              field("cpu_before", r.cpu_before) +
+              field("cpu_after", r.cpu_after) + field("cpu_time", r.cpu_time) + field("outputs", r.outputs) +
+              field("sequences_agree", r.sequences_agree) + "}\n";
   return text;
 }
 

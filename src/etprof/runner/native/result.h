@@ -8,6 +8,7 @@
 
 #include "cpu_state.h"
 #include "cpu_time.h"
+#include "memory.h"
 
 namespace etprof {
 
@@ -32,10 +33,14 @@ struct Result {
   std::vector<int64_t> latency_ns;
   std::vector<int64_t> traced_ns;
   std::optional<int64_t> peak_bytes;
+  std::vector<LoadStage> stages;
+  std::optional<int64_t> planned_bytes;
+  std::optional<double> cached_share;
   std::optional<CpuState> cpu_before;
   std::optional<CpuState> cpu_after;
   std::optional<CpuTime> cpu_time;
   std::vector<Output> outputs;
+  std::optional<bool> sequences_agree;
 };
 
 // The JSON text around the error's sentence, so that a signal handler can put them together without allocating.

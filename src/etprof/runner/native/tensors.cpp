@@ -59,22 +59,6 @@ std::string describe(ScalarType type, const Sizes& sizes) {
   return text + "]";
 }
 
-std::vector<uint8_t> read_file(const std::string& path) {
-  std::vector<uint8_t> bytes;
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  uint8_t chunk[1 << 16];
-  for (size_t got = 1; file != nullptr && got > 0;) {
-    got = std::fread(chunk, 1, sizeof(chunk), file);
-    bytes.insert(bytes.end(), chunk, chunk + got);
-  }
-  // A folder opens like a file, but cannot be read.
-  if (file == nullptr || std::ferror(file) != 0) {
-    throw Failure(ExitCode::kInputsWrong, "Cannot read the input " + path + ": " + std::strerror(errno) + ".");
-  }
-  std::fclose(file);
-  return bytes;
-}
-
 // Calls move(row_major_index, memory_index) for every element.
 template <typename Sizes, typename Strides, typename Move>
 void for_each_element(const Sizes& sizes, const Strides& strides, Move move) {
@@ -135,9 +119,8 @@ void set_sizes(Input& input, const TensorInfo& info, size_t index, const Shape* 
   input.sizes.assign(asked->begin(), asked->end());
 }
 
-void build_tensor(Input& input, const TensorInfo& info, size_t index, const std::string& file, const Shape* asked) {
+void set_layout(Input& input, const TensorInfo& info, size_t index, const Shape* asked) {
   set_sizes(input, info, index, asked);
-  const size_t needed = count_bytes(input.sizes, info.scalar_type());
   input.dim_order.assign(info.dim_order().begin(), info.dim_order().end());
   input.strides.resize(input.sizes.size());
   const auto status = executorch::runtime::dim_order_to_stride(input.sizes.data(), input.dim_order.data(),
@@ -145,6 +128,25 @@ void build_tensor(Input& input, const TensorInfo& info, size_t index, const std:
   if (status != executorch::runtime::Error::Ok) {
     throw Failure(ExitCode::kModelInvalid, "Input " + std::to_string(index) + " of the model has no valid layout.");
   }
+}
+
+// From row-major order to that of the program.
+void put_in_order(const Input& input, ScalarType type, const std::vector<uint8_t>& bytes, uint8_t* target) {
+  const size_t width = executorch::runtime::elementSize(type);
+  for_each_element(input.sizes, input.strides, [&](size_t element, size_t offset) {
+    std::memcpy(target + offset * width, bytes.data() + element * width, width);
+  });
+}
+
+void attach(Input& input, ScalarType type, uint8_t* data) {
+  input.tensor = std::make_unique<executorch::aten::TensorImpl>(
+      type, input.sizes.size(), input.sizes.data(), data, input.dim_order.data(), input.strides.data());
+  input.value = EValue(executorch::aten::Tensor(input.tensor.get()));
+}
+
+void build_tensor(Input& input, const TensorInfo& info, size_t index, const std::string& file, const Shape* asked) {
+  set_layout(input, info, index, asked);
+  const size_t needed = count_bytes(input.sizes, info.scalar_type());
   if (file.empty()) {
     input.bytes = make_ones(needed, info.scalar_type());
   } else {
@@ -156,15 +158,9 @@ void build_tensor(Input& input, const TensorInfo& info, size_t index, const std:
                                                 std::to_string(needed) + ".");
     }
     input.bytes.resize(bytes.size());
-    const size_t width = executorch::runtime::elementSize(info.scalar_type());
-    for_each_element(input.sizes, input.strides, [&](size_t element, size_t offset) {
-      std::memcpy(input.bytes.data() + offset * width, bytes.data() + element * width, width);
-    });
+    put_in_order(input, info.scalar_type(), bytes, input.bytes.data());
   }
-  input.tensor =
-      std::make_unique<executorch::aten::TensorImpl>(info.scalar_type(), input.sizes.size(), input.sizes.data(),
-                                                     input.bytes.data(), input.dim_order.data(), input.strides.data());
-  input.value = EValue(executorch::aten::Tensor(input.tensor.get()));
+  attach(input, info.scalar_type(), input.bytes.data());
 }
 
 KeptOutput keep_tensor(const executorch::aten::Tensor& tensor) {
@@ -192,6 +188,42 @@ KeptOutput keep_number(const char* dtype, Number number) {
 }
 
 }  // namespace
+
+std::vector<uint8_t> read_file(const std::string& path) {
+  std::vector<uint8_t> bytes;
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  uint8_t chunk[1 << 16];
+  for (size_t got = 1; file != nullptr && got > 0;) {
+    got = std::fread(chunk, 1, sizeof(chunk), file);
+    bytes.insert(bytes.end(), chunk, chunk + got);
+  }
+  // A folder opens like a file, but cannot be read.
+  if (file == nullptr || std::ferror(file) != 0) {
+    throw Failure(ExitCode::kInputsWrong, "Cannot read the input " + path + ": " + std::strerror(errno) + ".");
+  }
+  std::fclose(file);
+  return bytes;
+}
+
+Input build_view(const MethodMeta& meta, size_t index, const Shape& shape, uint8_t* data, size_t slices, size_t room) {
+  const auto info = meta.input_tensor_meta(index);
+  if (!info.ok()) {
+    throw Failure(ExitCode::kInputsWrong, "Input " + std::to_string(index) + " of the model is not a tensor.");
+  }
+  Input input;
+  set_layout(input, *info, index, &shape);
+  const size_t needed = count_bytes(input.sizes, info->scalar_type());
+  if (needed != 0 && slices > room / needed) {
+    throw Failure(ExitCode::kInputsWrong, "The workload holds too few bytes for input " + std::to_string(index) +
+                                              ", " + describe(info->scalar_type(), input.sizes) + ".");
+  }
+  for (size_t slice = 0; slice < slices; ++slice) {
+    uint8_t* place = data + slice * needed;
+    put_in_order(input, info->scalar_type(), std::vector<uint8_t>(place, place + needed), place);
+  }
+  attach(input, info->scalar_type(), data);
+  return input;
+}
 
 std::vector<Input> build_inputs(const MethodMeta& meta, const std::vector<std::string>& files,
                                 const std::vector<Shape>& shapes) {

@@ -28,6 +28,13 @@ struct Input {
 std::vector<Input> build_inputs(const executorch::runtime::MethodMeta& meta, const std::vector<std::string>& files,
                                 const std::vector<Shape>& shapes);
 
+// Of `slices` tensors that lie one after the other in row-major order, with `room` bytes for them: puts each in the
+// order of the program, and gives the first as an input. Setting its data to another makes that the input.
+Input build_view(const executorch::runtime::MethodMeta& meta, size_t index, const Shape& shape, uint8_t* data,
+                 size_t slices, size_t room);
+
+std::vector<uint8_t> read_file(const std::string& path);
+
 // An output's elements in row-major order; no bytes where it has no value that bytes could hold.
 struct KeptOutput {
   std::string dtype;
