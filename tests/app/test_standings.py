@@ -72,6 +72,13 @@ def test_the_report_of_the_folder_has_the_choice(raced: tuple[Session, Witness])
     assert choice.ties == ()
 
 
+def test_next_steps_are_for_builds_that_were_not_dropped(raced: tuple[Session, Witness]) -> None:
+    steps = analyze(raced[0].plan.output_root).report.next_steps
+    builds = {step.variant.experiment for step in steps if step.variant}
+    assert builds
+    assert "static_per_tensor" not in builds
+
+
 def test_a_race_that_was_cut_off_goes_on_without_those_that_were_dropped(tmp_path: Path) -> None:
     plan = a_race_plan(tmp_path, max_blocks=6)
 

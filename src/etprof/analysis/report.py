@@ -114,8 +114,7 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, tables: KernelTa
             *find_model_findings(run, reports, nodes),
         ),
         next_steps=find_next_steps(
-            # The rules know what ExecuTorch can do about it.
-            [add_roofline(each, run) for each in variants if run.of(each.variant).runtime == EXECUTORCH],
+            [add_roofline(each, run) for each in variants if _can_be_improved(run, each.variant)],
             comparisons,
             list_backgrounds(run, nodes, predicted, scaling),
         ),
@@ -132,6 +131,12 @@ def analyze_run(run: LoadedRun, *, title: str, created_at: str, tables: KernelTa
     report = replace(report, phases=build_phases(report, run, works))
     report = replace(report, choice=build_choice(run, {each.variant: each for each in report.variants}, predicted))
     return RunAnalysis(run, replace(report, views=build_views(run, report, nodes)), analyses, explained)
+
+
+def _can_be_improved(run: LoadedRun, variant: Variant) -> bool:
+    """The rules know what ExecuTorch can do about it; nobody works on a build that is surely worse than another."""
+    is_dropped = any(each.variant == variant for session in run.sessions for each in session.dropped)
+    return run.of(variant).runtime == EXECUTORCH and not is_dropped
 
 
 def _analyze_variant(loaded: LoadedVariant) -> VariantAnalysis:

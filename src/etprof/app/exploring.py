@@ -31,6 +31,8 @@ EXPLORE_BUDGET = "10m"
 NO_NAME = "none"
 _RUNS, _TRACED_RUNS = 20, 5
 _FOLDER_SUFFIX = "explore"
+# What is kept of the time budget for the analysis and the report, which follow the race.
+_REPORT_S, _REPORT_SHARE = 40.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -104,13 +106,17 @@ def explore(
                 made = make_builds(builds, request.progress)
                 exploration = made.exploration
                 plan = build_race_plan(made, folder, threads, schedule, opened.device.describe())
-            began_s = time.monotonic()
+            asked_s = time.monotonic()
             exploration = add_sensitivity(exploration, builds, request.progress)
             # It was asked for besides the race, and takes nothing of its time.
-            began_s = options.began_s + time.monotonic() - began_s
+            began_s = options.began_s + time.monotonic() - asked_s - keep_for_report(schedule.time_budget_s)
             options = replace(options, exploration=exploration, began_s=began_s)
             with watched as observer:
                 return run_opened(opened, plan, observer, options, older)
+
+
+def keep_for_report(budget_s: float | None) -> float:
+    return min(_REPORT_S, _REPORT_SHARE * budget_s) if budget_s else 0.0
 
 
 def build_race_plan(

@@ -33,7 +33,7 @@ def command(
     ] = "auto",
     runtimes: Annotated[str, typer.Option(help="executorch, onnxruntime or both, with a comma.")] = "executorch",
     budget: Annotated[
-        str, typer.Option(metavar="TIME", help="Time of everything, exports included: 90s, 10m or 1h.")
+        str, typer.Option(metavar="TIME", help="Time of everything, exports and report included: 90s, 10m or 1h.")
     ] = "10m",
     min_snr: Annotated[
         float | None, typer.Option(metavar="DB", help="Recommend no build with a lower SNR against eager fp32.")

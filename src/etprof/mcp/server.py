@@ -216,7 +216,7 @@ def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
         schemes: Annotated[str, Field(description="Quantisation schemes with commas; none.")] = SCHEMES,
         threads: Annotated[str, Field(description="A number, several such as 1,2,4, or auto.")] = "auto",
         runtimes: Annotated[str, Field(description="executorch, onnxruntime or both.")] = "executorch",
-        budget: Annotated[str, Field(description="Time of everything, exports included.")] = EXPLORE_BUDGET,
+        budget: Annotated[str, Field(description="Time of everything, exports and report included.")] = EXPLORE_BUDGET,
         min_snr: Annotated[float | None, Field(description="Lowest SNR in dB of a build to recommend.")] = None,
         min_metric: Annotated[float | None, Field(description="Lowest value of the model's evaluate().")] = None,
         sensitivity: Annotated[bool, Field(description="Rank layers by what quantising them costs.")] = False,
