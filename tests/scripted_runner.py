@@ -141,6 +141,7 @@ def _result(options: argparse.Namespace) -> dict[str, object]:
         "features_seen": ["avx2"], "features_hidden": [n for n in options.hide_isa.split(",") if n], "isa_proof": "",
         "load_ns": 1000, "warmup_ns": times[:2], "warmup_steady": True, "latency_ns": times, "traced_ns": times,
         "peak_bytes": 1 << 20, "cached_share": {"in": 1.0, "out": 0.0}.get(options.page_cache),
+        "stages": [], "planned_bytes": None, "sequences_agree": None,
         "cpu_before": state, "cpu_after": state,
         "cpu_time": cpu_time if times else None,
         "outputs": outputs,

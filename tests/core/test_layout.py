@@ -36,14 +36,15 @@ def test_no_two_files_of_a_session_have_the_same_name() -> None:
         block_files(variant, index) for variant in (ON, Variant("on", 1), Variant("off", 4)) for index in range(3)
     ]
     names = [path for files in blocks for path in vars(files).values()]
-    assert len(set(names)) == len(names) == 3 * 3 * 5
+    assert len(set(names)) == len(names) == 3 * 3 * 6
 
 
 def test_every_file_of_a_block_but_its_outputs_has_one_of_the_listed_suffixes() -> None:
     blocks = [block_files(ON, 0, runtime) for runtime in RUNTIMES]
-    names = {path.name for files in blocks for path in (files.result, files.etdump, files.samples, files.log)}
+    paths = [(files.result, files.etdump, files.samples, files.steps, files.log) for files in blocks]
+    names = {path.name for each in paths for path in each}
     assert sorted(name.removeprefix("on_t4") for name in names) == sorted(BLOCK_SUFFIXES)
-    assert len(names) == 3 + len(RUNTIMES), "each runtime has traces of its own"
+    assert len(names) == 4 + len(RUNTIMES), "each runtime has traces of its own"
 
 
 def test_tables_of_a_variant_stand_beside_its_blocks() -> None:

@@ -126,6 +126,7 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in --out.")] = False,
     history: HistoryOption = None,
     scheduler: SchedulerOption = "",
+    wide: WideOption = False,
 ) -> None:
     """Run plans on the devices of a fleet, and gather runs and one report; exit code 1 when one is missing."""
     from etprof.app.fleet.asked_plans import NamedExports
@@ -141,14 +142,14 @@ def run(
     say(f"results go to {request.out}")
     with FleetProgress(request.out) as progress:
         outcome = run_fleet(plans, request, progress)
-    _show(outcome, history)
+    _show(outcome, history, wide=wide)
 
 
 def _build_requests(names: list[str] | None, **settings: Any) -> "list[DeviceRequest]":
     return [build_request(name, **settings) for name in names or []]
 
 
-def _show(outcome: "FleetOutcome", history: Path | None) -> None:
+def _show(outcome: "FleetOutcome", history: Path | None, *, wide: bool) -> None:
     from etprof.reports.device_gains import build_gain_table
     from etprof.reports.fleet_tables import build_missing_table
 
@@ -158,11 +159,11 @@ def _show(outcome: "FleetOutcome", history: Path | None) -> None:
     if failed:
         show_sentence(f"In {format_count(failed, 'run')} blocks failed; `etprof validate RUN` names them.")
     if missing:
-        show_table(build_missing_table(missing))
+        show_table(build_missing_table(missing), wide=wide)
     if outcome.report and outcome.report.gains:
         for sentence in outcome.report.gain_sentences:
             show_sentence(sentence)
-        show_table(build_gain_table(outcome.report.gains))
+        show_table(build_gain_table(outcome.report.gains), wide=wide)
     if history and outcome.folders:
         show(f"history: {history}")
     if outcome.page:

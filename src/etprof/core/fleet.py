@@ -14,8 +14,8 @@ class FleetDevice:
     """A device that a worker offers; `name` is the same whichever worker does.
 
     `address` is the worker's, `spool` the folder where its runs lie until they are fetched. `busy` says what it is
-    doing, empty where that is nothing. A device that cannot be described is offered with `trouble`. With `exports` it is
-    a CPU that exports models and measures nothing.
+    doing, empty where that is nothing. A device that cannot be described is offered with `trouble`. With `exports` it
+    is a CPU that exports models and measures nothing.
     """
 
     name: str

@@ -1,6 +1,5 @@
 """Models that plans name and that are not exported yet: exported once, by a worker, whatever fails beside it."""
 
-import json
 import subprocess
 import textwrap
 from dataclasses import replace
@@ -56,15 +55,9 @@ def start_exporter(fleet: TestFleet) -> "subprocess.Popen[bytes]":
     return fleet.start_etprof(SCRIPT, "fleet", "worker", *common, "--exports", offers=1)
 
 
-def run(
-    fleet: TestFleet, out: Path, plans: list[Path], models: Path, told: list[str], *, resume: bool = False
-) -> FleetOutcome:
-    named = NamedExports(models_dir=models)
-    return run_fleet(
-        plans,
-        FleetRequest(out, fleet.address, command="test", named=named, resume=resume),
-        FleetWords(told.append),
-    )
+def run(fleet: TestFleet, out: Path, plans: list[Path], models: Path, told: list[str]) -> FleetOutcome:
+    request = FleetRequest(out, fleet.address, command="test", named=NamedExports(models_dir=models))
+    return run_fleet(plans, request, FleetWords(told.append))
 
 
 @pytest.mark.alone
@@ -74,7 +67,7 @@ def test_a_model_is_exported_once_and_one_that_fails_is_a_row(fleet: TestFleet, 
     models, out, told = tmp_path / "models", tmp_path / "out", list[str]()
     write_model(models, "tiny", TINY)
     write_model(models, "broken", BROKEN)
-    fleet.start_worker("scripted:phone", "scripted:tablet")
+    fleet.start_worker("scripted:phone")
     plans = [Path("tiny"), write_plan(tmp_path, "tiny"), Path("broken")]
     with pytest.raises(DeviceError, match="tiny has to be exported, and no worker with this version of etprof exports"):
         run(fleet, out, plans, models, told)
@@ -82,15 +75,14 @@ def test_a_model_is_exported_once_and_one_that_fails_is_a_row(fleet: TestFleet, 
 
     start_exporter(fleet)
     (exporter,) = list_devices(fleet.address, exports=True)
-    assert [device.name for device in list_devices(fleet.address)] == ["scripted:phone", "scripted:tablet"]
+    assert [device.name for device in list_devices(fleet.address)] == ["scripted:phone"]
     assert "torch" in exporter.facts
     outcome = run(fleet, out, plans, models, told)
-    missing = [(r.job.plan_name, r.device, r.reason) for r in outcome.results if not r.has_arrived]
-    assert [(name, device) for name, device, _ in missing] == [
-        ("broken_xnnpack_fp32", "scripted:phone"), ("broken_xnnpack_fp32", "scripted:tablet"),
-    ]  # fmt: skip
-    assert all(why.startswith("export of broken_xnnpack_fp32: ") and "division by zero" in why for *_, why in missing)
-    assert len(outcome.folders) == 4
+    (missing,) = [result for result in outcome.results if not result.has_arrived]
+    assert (missing.job.plan_name, missing.device) == ("broken_xnnpack_fp32", "scripted:phone")
+    assert missing.reason.startswith("export of broken_xnnpack_fp32: ")
+    assert "division by zero" in missing.reason
+    assert len(outcome.folders) == 2
     assert sum(text.endswith(": arrived") and text.startswith("export of tiny") for text in told) == 1
     model = find_exported(out, ExportRequest("tiny"))
     for folder in outcome.folders:
@@ -98,19 +90,11 @@ def test_a_model_is_exported_once_and_one_that_fails_is_a_row(fleet: TestFleet, 
         assert load_session(folder).plan.model == model
     assert etrecord_path(model).is_file()
     assert graph_path(model).is_file()
-    sent = json.loads((out / FLEET).read_text())["jobs"]
-    assert len(sent) == 6
 
-    # A worker keeps what it made for who asks for the same; --resume tries again what had failed.
-    write_model(models, "broken", TINY)
-    again = run(fleet, out, plans, models, told, resume=True)
-    assert again.is_complete
-    assert len(again.folders) == 6
-    other = run(fleet, tmp_path / "other", [Path("broken")], models, told)
+    # A worker keeps what it made for who asks for the same.
+    other = run(fleet, tmp_path / "other", [Path("tiny")], models, told)
     assert other.is_complete
-    request = ExportRequest("broken")
-    first, second = (load_meta(find_exported(folder, request)) for folder in (out, tmp_path / "other"))
-    assert first == second
+    assert load_meta(find_exported(tmp_path / "other", ExportRequest("tiny"))) == load_meta(model)
 
 
 @pytest.mark.alone
@@ -128,7 +112,7 @@ def test_an_export_is_made_when_its_worker_was_killed_and_started_again(fleet: T
     first.kill()
     may_end.touch()
     start_exporter(fleet)
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=180)
     assert process.returncode == 0, said
     assert "export of tiny_xnnpack_fp32 on exports@" in said
     assert "1 run of 1 arrived" in said
