@@ -1,5 +1,6 @@
 """A stored run as a device: the files it gives, and what it says of blocks it does not hold."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,11 @@ def test_a_recording_gives_the_files_of_the_block_it_is_asked_for(tmp_path: Path
         for path, suffix in ((job.result, "result.json"), (job.etdump, "etdump"), (job.log, "log")):
             assert path.read_bytes() == (recording.folder / "on" / f"{name}.{suffix}").read_bytes()
         assert (job.outputs / "output_0.bin").read_bytes() == b"same\0\0\0\0"
-    assert first.result.read_bytes() == second.result.read_bytes()
+    said = [json.loads(job.result.read_bytes()) for job in (first, second)]
+    assert [each.pop("cached_share") for each in said] == [1.0, 0.0], (
+        "every second one starts without its file cached"
+    )
+    assert said[0] == said[1]
     assert first.outputs != second.outputs
 
 
