@@ -185,3 +185,14 @@ class TestStatus:
         entry = ModelEntry("net", PACKAGE, "net")
         assert describe_status(entry).startswith("run: pip install torch==")
         assert find_model("toy_cnn", None).problem == "needs torch and executorch and torchao"
+
+
+def test_a_folder_without_models_of_its_own_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnknownNameError) as caught:
+        find_model("mobilenet_v3_small", None)
+    assert caught.value.hint.endswith("There is no model_profiling/models here with your own.")
+    (tmp_path / "model_profiling/models").mkdir(parents=True)
+    with pytest.raises(UnknownNameError) as caught:
+        find_model("mobilenet_v3_small", None)
+    assert "with your own" not in caught.value.hint

@@ -68,8 +68,11 @@ class PlanError(UsageError):
 
 
 class UnknownNameError(UsageError):
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "") -> None:
-        super().__init__(f"There is no {kind} called {name!r}.", hint=nearest_names_hint(name, known) or hint)
+    """The hint names what comes close, or is the given one; `note` follows either."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "", note: str = "") -> None:
+        close = nearest_names_hint(name, known) or hint
+        super().__init__(f"There is no {kind} called {name!r}.", hint=" ".join(filter(None, (close, note))))
 
 
 def nearest_names_hint(name: str, known: Iterable[str]) -> str:

@@ -63,7 +63,8 @@ def find_model(name: str, models_dir: Path | None) -> ModelEntry:
     named = [entry for entry in entries if entry.name == name]
     if not named:
         names = [entry.name for entry in entries if not entry.problem]
-        raise UnknownNameError("model", name, names, hint="List them with: etprof models list")
+        note = "" if find_models_dir(models_dir) else f"There is no {DEFAULT_MODELS_DIR} here with your own."
+        raise UnknownNameError("model", name, names, hint="List them with: etprof models list.", note=note)
     return named[0]
 
 
