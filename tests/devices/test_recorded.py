@@ -17,9 +17,7 @@ def test_a_recording_gives_the_files_of_the_block_it_is_asked_for(tmp_path: Path
             assert path.read_bytes() == (recording.folder / "on" / f"{name}.{suffix}").read_bytes()
         assert (job.outputs / "output_0.bin").read_bytes() == b"same\0\0\0\0"
     said = [json.loads(job.result.read_bytes()) for job in (first, second)]
-    assert [each.pop("cached_share") for each in said] == [1.0, 0.0], (
-        "every second one starts without its file cached"
-    )
+    assert [each.pop("cached_share") for each in said] == [1.0, 0.0], "every second one starts without its file cached"
     assert said[0] == said[1]
     assert first.outputs != second.outputs
 
