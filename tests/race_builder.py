@@ -55,21 +55,24 @@ def race(
     least: int = 4,
     most: int = 60,
 ) -> Raced:
-    """Rounds of all that are left, until none of their comparisons is open."""
+    """Rounds of those whose order is open, until none is."""
     by_name: dict[str, dict[int, float]] = {}
     for variant, ms in truths.items():
         by_name.setdefault(variant.experiment, {})[variant.threads] = ms
     times = simulate(by_name, rounds=most, noise=noise, seed=seed)
-    blocks, left = dict.fromkeys(times, 0), list(times)
+    measured: dict[Variant, dict[int, float]] = {variant: {} for variant in times}
+    left, running = list(times), list(times)
     for rounds in range(1, most + 1):
-        blocks |= dict.fromkeys(left, rounds)
-        measured = {v: {i: ms for i, ms in own.items() if i < blocks[v]} for v, own in times.items()}
+        for variant in running:
+            measured[variant][rounds - 1] = times[variant][rounds - 1]
         decided = decide_race(measured, left, seed=0, bound=BOUND)
         beaten = find_beaten(decided, costs, _by_speed(left, measured), BOUND)
         left = [variant for variant in left if variant not in beaten]
-        if rounds >= least and not list_open(decided, beaten):
+        still_open = list_open(decided, beaten)
+        if rounds >= least and not still_open:
             break
-    return Raced(blocks, tuple(left), rounds)
+        running = left if rounds < least else [v for v in left if any(v in pair for pair in still_open)]
+    return Raced({v: len(own) for v, own in measured.items()}, tuple(left), rounds)
 
 
 def _by_speed(left: Sequence[Variant], times: Mapping[Variant, BlockTimes]) -> list[Variant]:

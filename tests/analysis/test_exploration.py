@@ -48,7 +48,7 @@ def test_who_was_dropped_is_not_dropped_again_and_leaves_no_comparison_open() ->
     assert find_dropped(session, session.exploration) == ()
     assert len(list_undecided(session)) == 1, "fp16 against fp32, which take the same time"
     alone = replace(session, dropped=(*session.dropped, Dropped(Variant("fp16", 1), 6, "for this test")))
-    assert list_undecided(alone) == []
+    assert list_undecided(alone) == {}
 
 
 def test_more_memory_keeps_a_build_from_beating_another() -> None:

@@ -101,6 +101,46 @@ def test_a_race_that_was_cut_off_goes_on_without_those_that_were_dropped(tmp_pat
     assert session.stop_reason
 
 
+def close_ones(job: Job) -> float:
+    """fp16 and fp32 in turns faster and slower than each other, so that their order stays open."""
+    return 2.0 + 0.2 * (job.block.index % 2) if job.block.experiment.name == "fp16" else latency(job)
+
+
+def test_who_is_known_against_all_others_rests_while_others_are_open(tmp_path: Path) -> None:
+    session = race(a_race_plan(tmp_path, max_blocks=12), by=close_ones)
+    counted = count_blocks(session)
+    dropped = {each.variant.experiment for each in session.dropped}
+    assert counted["fp16"] == counted["fp32"] == 12
+    rested = {name: count for name, count in counted.items() if count < 12 and name not in dropped}
+    assert "static_per_channel" in rested
+    assert all(count >= session.plan.schedule.blocks for count in rested.values())
+    assert find_problems(session.plan.output_root) == []
+
+
+def test_rounds_in_which_a_variant_rested_are_not_made_up_for(tmp_path: Path) -> None:
+    plan, last = a_race_plan(tmp_path, max_blocks=24), 9
+
+    def cut_off(job: Job) -> float:
+        if job.block.index > last:
+            raise KeyboardInterrupt
+        return close_ones(job)
+
+    def again_open(job: Job) -> float:
+        """fp16 is in turns faster and slower than the one that rested, which has to run again."""
+        return 0.2 + 4.0 * (job.block.index % 2) if job.block.experiment.name == "fp16" else latency(job)
+
+    def list_rounds(session: Session) -> set[int]:
+        return {result.index for result in session.results if result.experiment == "static_per_channel"}
+
+    with pytest.raises(KeyboardInterrupt):
+        race(plan, by=cut_off)
+    before = list_rounds(load_session(plan.output_root))
+    assert before != set(range(last + 1)), "it rested"
+    later = list_rounds(race(plan, resume=True, by=again_open)) - before
+    assert later
+    assert min(later) >= last
+
+
 def test_a_race_may_go_on_with_more_time_but_not_with_another_plan(tmp_path: Path) -> None:
     plan = a_race_plan(tmp_path, time_budget_s=0.5)
     first = race(plan, by=lambda _: 2.0)

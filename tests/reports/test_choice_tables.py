@@ -6,10 +6,11 @@ from typing import Any
 from builders import a_loaded_run
 from etprof.analysis.exploration import find_dropped
 from etprof.analysis.report import build_report
-from etprof.core.exploration import Choice, LayerLoss
+from etprof.core.exploration import Choice, LayerLoss, Standing
 from etprof.core.report import Report
 from etprof.reports import FORMATS, choice_tables
 from etprof.reports.charts import draw_pareto, list_charts
+from etprof.reports.first_screen import build_first_screen
 from exploration_builder import a_race, an_exploration
 
 
@@ -68,7 +69,7 @@ def test_every_format_has_the_answer() -> None:
     losses = (LayerLoss("stem.conv", 40.0), LayerLoss("head", 30.0))
     report = a_report(sensitivity=losses, sensitivity_scheme="static_per_channel")
     for name in ("console", "md", "html", "json"):
-        text = FORMATS[name].render(report).replace("\\\\", "").replace("\\n  ", " ").replace("\\\\_", "_")
+        text = FORMATS[name].render(report).replace("\\", "")
         assert "static_per_channel" in text, name
         assert "head" in text, name
 
@@ -83,3 +84,14 @@ def test_the_front_is_drawn_with_numbers_and_the_others_as_rings() -> None:
     assert len(drawing.points) == 5
     assert drawing.body.count('fill="none"') == 1
     assert max(point.y for point in drawing.points) == 60.0, "beyond that an SNR is rounding"
+
+
+def test_the_first_screen_has_the_latencies_of_the_front_with_the_fastest_first() -> None:
+    report = a_report()
+    assert report.choice is not None
+    assert report.choice.fastest is not None
+    front = {row.variant.label for row in report.choice.rows if row.variant and row.standing is Standing.FRONT}
+    labels = [label for label, _, _ in build_first_screen(report).latencies]
+    assert labels[0] == report.choice.fastest.label
+    assert set(labels) <= front
+    assert len(front) < len(report.measured), "one was dropped"

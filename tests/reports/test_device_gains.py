@@ -35,6 +35,11 @@ def test_the_largest_gain_is_first_and_emulated_devices_are_counted_apart(tmp_pa
     assert "On 1 emulated device times are not meaningful." in sentence
 
 
+def test_where_all_runs_are_emulated_no_gain_is_counted(tmp_path: Path) -> None:
+    (sentence,) = gain_sentences(list_gains([on("qemu", emulated(tmp_path))]))
+    assert sentence.endswith(": all runs are emulated, so they do not tell what AVX-512 gains.")
+
+
 def test_several_runs_of_a_device_are_one_row(tmp_path: Path) -> None:
     report = a_report(tmp_path)
     (gain,) = list_gains([on("board", report), on("board", faster(report, 1.1)), on("board", faster(report, 1.2))])

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from math import inf
 from statistics import fmean, median
 
@@ -39,11 +39,11 @@ def find_dropped(session: Session, exploration: Exploration) -> tuple[Dropped, .
     )
 
 
-def list_undecided(session: Session) -> list[Interval | None]:
-    """The speed-up between every two variants left in the race whose order is still open."""
+def list_undecided(session: Session) -> dict[Pairing, Interval | None]:
+    """Every two variants left in the race whose order is still open, with the speed-up between them."""
     times = _times(session)
     decided = _decide(session, times, [variant for variant in times if variant not in session.left_out])
-    return [decided[pair].speedup for pair in list_open(decided)]
+    return {pair: decided[pair].speedup for pair in list_open(decided)}
 
 
 def build_choice(
@@ -62,11 +62,13 @@ def build_choice(
     ]
     front = [row for row in rows if row.standing is Standing.FRONT]
     fitting = [row for row in front if row.meets_floors]
-    ties = _list_ties([row.variant for row in front if row.variant], times, session)
+    left = [row.variant for row in front if row.variant]
+    decided = _decide(session, times, left)
+    ties = _list_ties(_by_speed(left, times), decided, times, session)
     builds = choose_builds(exploration, [row.variant for row in rows if row.latency_ms is not None and row.variant])
     return Choice(
         rows=tuple(rows),
-        fastest=min(fitting, key=lambda row: row.latency_ms or inf).variant if fitting else None,
+        fastest=_find_fastest(fitting, decided),
         smallest=min(fitting, key=_size_then_speed).variant if fitting else None,
         ties=ties,
         comparisons=sum(1 for _ in combinations(times, 2)),
@@ -83,6 +85,17 @@ def build_choice(
         layers_scheme=exploration.sensitivity_scheme,
         layers_threads=builds[0].threads if builds else None,
     )
+
+
+def _find_fastest(rows: Sequence[ChoiceRow], decided: _Decided) -> Variant | None:
+    """The shortest latency of those that no other one surely beats: who rested ran at another time than the rest."""
+    known = {row.variant: row.latency_ms or inf for row in rows if row.variant}
+    beaten = {
+        slower
+        for slower, other in permutations(known, 2)
+        if find_decision(slower, other, decided).verdict is Verdict.FASTER
+    }
+    return min(known.keys() - beaten or known, key=known.__getitem__, default=None)
 
 
 def _size_then_speed(row: ChoiceRow) -> tuple[float, float]:
@@ -194,9 +207,10 @@ def _why_missing(session: Session, variant: Variant) -> str:
     return "no block was run" if session.device.times_are_real else "times of an emulated device are not meaningful"
 
 
-def _list_ties(front: Sequence[Variant], times: Mapping[Variant, BlockTimes], session: Session) -> tuple[Tie, ...]:
-    """Two of the front that no verdict tells apart, the fastest first."""
-    order, decided = _by_speed(front, times), _decide(session, times, front)
+def _list_ties(
+    order: Sequence[Variant], decided: _Decided, times: Mapping[Variant, BlockTimes], session: Session
+) -> tuple[Tie, ...]:
+    """Two of the front that no verdict tells apart; `order` has the fastest first."""
     ties = []
     for first, second in combinations(order, 2):
         found = find_decision(first, second, decided)

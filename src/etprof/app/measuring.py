@@ -29,10 +29,9 @@ from etprof.app.schedule import (
     reason_to_stop,
 )
 from etprof.app.staged_jobs import run_job
-from etprof.app.standings import drop_beaten, find_end, list_speedups, may_add_rounds
+from etprof.app.standings import Standings, drop_beaten, find_end, find_standings, is_wanted, may_add_rounds
 from etprof.core.digest import files_sha256
 from etprof.core.errors import RunnerError, TraceError
-from etprof.core.estimates import Interval
 from etprof.core.exploration import Exploration
 from etprof.core.layout import block_files, workload_path
 from etprof.core.load_options import PACKED_CACHE
@@ -208,16 +207,17 @@ def measure(
     observer.run_started(plan, len(session.results), times_are_real=session.device.times_are_real)
     measured, rounds, planned = MeasuredRun(session), 0, build_rounds(plan)
     pace = Pace(plan.schedule, clock, clock.now() if began_s is None else began_s)
-    on, speedups, reason = _Measuring(device, observer, clock, pace), list_speedups(session), ""
+    on, standings, reason = _Measuring(device, observer, clock, pace), find_standings(session), ""
     while not reason:
         blocks = planned[rounds] if rounds < len(planned) else build_round(plan, rounds)
-        measured, reason = _measure_round(blocks, measured, on, rounds, speedups)
+        measured, reason = _measure_round(blocks, measured, on, rounds, standings)
         # A sequential plan is over after its one long round.
         rounds = plan.schedule.blocks if plan.schedule.order == SEQUENTIAL else rounds + 1
         measured = replace(measured, session=drop_beaten(measured.session, observer.variant_left_out))
-        speedups, active = list_speedups(measured.session), _active(measured.session)
-        reason = reason or ("" if active else NOTHING_LEFT) or find_end(measured.session, rounds, speedups)
-        reason = reason or reason_to_stop(plan, rounds, speedups, fits=pace.fits(active))
+        standings, active = find_standings(measured.session), _active(measured.session)
+        reason = reason or ("" if active else NOTHING_LEFT) or find_end(measured.session, rounds, standings)
+        fits = pace.fits(variant for variant in active if variant not in standings.resting)
+        reason = reason or reason_to_stop(plan, rounds, standings.speedups, fits=fits)
         if rounds == 1 and not pace.fits(active * (least_rounds(plan) - 1)):
             observer.told(f"{least_rounds(plan)} rounds, the fewest that give an interval, exceed the time budget")
     session = replace(measured.session, stop_reason=reason, ended_at=utc_now())
@@ -226,23 +226,23 @@ def measure(
 
 
 def _measure_round(
-    blocks: Sequence[Block], measured: MeasuredRun, on: _Measuring, rounds: int, speedups: Sequence[Interval | None]
+    blocks: Sequence[Block], measured: MeasuredRun, on: _Measuring, rounds: int, standings: Standings
 ) -> tuple[MeasuredRun, str]:
     """One more round, and why the run ends within it; empty where it does not."""
     plan = measured.session.plan
     may_stop = rounds >= least_rounds(plan)
-    expected = expect_rounds(plan, rounds, speedups)
+    expected = expect_rounds(plan, rounds, standings.speedups)
     at_most = plan.schedule.max_blocks if may_add_rounds(measured.session) else expected
     for block in blocks:
-        done = {(r.variant, r.index) for r in measured.session.results}
-        if (block.variant, block.index) in done or block.variant in measured.session.left_out:
+        if not is_wanted(block, measured.session, standings):
             continue
         if may_stop and not on.pace.fits([block.variant]):
             return measured, budget_spent(plan)
         result, measured = _measure_block(block, measured, on, may_stop=may_stop)
         session = measured.session
         run = [r.variant for r in session.results]
-        left = [list_blocks_left(plan, count, run, session.left_out) for count in (expected, at_most)]
+        finished = {*session.left_out, *standings.resting}
+        left = [list_blocks_left(plan, count, run, finished) for count in (expected, at_most)]
         on.observer.block_ended(result, on.pace.estimate_left(*left))
         missing = plan.schedule.blocks - run.count(block.variant)
         if block.variant in session.given_up and missing > 0:

@@ -104,8 +104,10 @@ def gain_sentences(gains: Sequence[DeviceGain]) -> list[str]:
 def _say(model: str, extension: str, threads: int, group: Sequence[DeviceGain]) -> str:
     faster = [gain for gain in group if gain.verdict == Verdict.FASTER.value]
     unknown = sum(gain.verdict == NO_TIMES for gain in group)
-    where = f"{model} at {format_count(threads, 'thread')}: {extension} makes it faster on {len(faster)} of "
-    text = where + format_count(len(group) - unknown, "device")
+    where, timed = f"{model} at {format_count(threads, 'thread')}", len(group) - unknown
+    if not timed:
+        return f"{where}: all runs are emulated, so they do not tell what {extension} gains."
+    text = f"{where}: {extension} makes it faster on {len(faster)} of {format_count(timed, 'device')}"
     if faster:
         text += f", most on {faster[0].device}: {faster[0].gain}"
     rest = f" On {format_count(unknown, 'emulated device')} times are not meaningful." if unknown else ""

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple
 
+from etprof.core.exploration import Standing
 from etprof.core.report import Comparison, NextStep, Report, VariantReport
 from etprof.core.units import format_ms, format_percent
 from etprof.reports import phase_tables, sentences
@@ -91,8 +93,11 @@ def _build_phases(report: Report) -> dict[str, tuple[Any, ...]]:
 
 
 def _choose_timed(report: Report) -> list[VariantReport]:
-    """Those that the first verdicts are about, or all."""
+    """Those that the first verdicts are about; the front of a choice, the fastest first; or all."""
     wanted = [side for c in report.comparisons[:_COMPARISONS] for side in (c.baseline, c.candidate)]
+    if not wanted and report.choice:
+        front = [row for row in report.choice.rows if row.standing is Standing.FRONT]
+        wanted = [row.variant for row in sorted(front, key=lambda row: row.latency_ms or inf) if row.variant]
     return [report.of(variant) for variant in dict.fromkeys(wanted)] or list(report.measured)
 
 

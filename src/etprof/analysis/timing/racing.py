@@ -4,9 +4,9 @@ After each round every two variants are compared as in any family of comparisons
 the inverse square of the number of the look, so that all looks together err with a probability of at most 5 %
 (Even-Dar, Mannor and Mansour, Action Elimination and Stopping Conditions for the Multi-Armed Bandit and Reinforcement
 Learning Problems, Journal of Machine Learning Research 7, 2006). So a variant may be dropped, and a race may end, as
-soon as the data says so. Who is dropped is beaten in latency by one that is no worse in anything else: racing as in
-Maron and Moore, The Racing Algorithm, Artificial Intelligence Review 11, 1997. bench/explore.py measures what is
-claimed here.
+soon as the data says so, and a variant whose order against all others is known needs no block while that is so. Who
+is dropped is beaten in latency by one that is no worse in anything else: racing as in Maron and Moore, The Racing
+Algorithm, Artificial Intelligence Review 11, 1997. bench/explore.py measures what is claimed here.
 """
 
 from collections.abc import Collection, Mapping, Sequence
