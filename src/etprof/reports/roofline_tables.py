@@ -147,7 +147,7 @@ def _as_text(table: RooflineTable) -> TextTable:
         is_text = heading in ("bound by", "ceiling")
         columns.append(Column(heading, [line.cells[at] for line in table.lines], importance, right=not is_text))
     left_out = f"; {table.left_out} that lose less are not shown" if table.left_out else ""
-    return TextTable(f"Time above the ceiling, per inference; {table.title}{left_out}", columns)
+    return TextTable(f"Time above the ceiling; {table.title}{left_out}", columns)
 
 
 def _loss_as_text(table: RollupTable) -> TextTable:

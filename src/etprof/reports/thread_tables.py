@@ -96,7 +96,7 @@ def _curve_table(curve: ScalingCurve) -> ThreadTable:
 
 def _part_table(curve: ScalingCurve) -> ThreadTable:
     return ThreadTable(
-        title=f"Where the time of {curve.experiment} goes by thread count (traced, per inference)",
+        title=f"Where the time of {curve.experiment} goes by thread count (traced)",
         headings=("part", *(_threads(point.threads) for point in curve.points), "serial share"),
         rows=tuple(
             (part.name, *map(format_ms, part.times_ms), _percents(part.serial_share) if curve.fitted_to else "unknown")
