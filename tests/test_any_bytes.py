@@ -33,7 +33,7 @@ from etprof.store.workload_file import load_workload
 from etprof.traces.etdump import read_etdump
 from etprof.traces.kernel_samples import read_kernel_samples
 from etprof.traces.llm_log import read_llm_log
-from etprof.traces.memory_plan import read_memory_plans
+from etprof.traces.memory_plan import read_planned_program
 from etprof.traces.perf_script import read_perf_script
 from etprof.traces.program import read_program
 from etprof.traces.program_graph import read_graphs
@@ -168,7 +168,7 @@ FORMATS: dict[str, Callable[[], Format]] = {
         _folder() / "a.pte", build_program(Method("get_max_seq_len", (Number(128),), (), (0,))), read_program
     ),
     "program's graph": lambda: Format(_folder() / "a.pte", build_program(DELEGATED), read_graphs),
-    "program's memory": lambda: Format(_folder() / "a.pte", build_program(PLANNED), read_memory_plans),
+    "program's memory": lambda: Format(_folder() / "a.pte", build_program(PLANNED), read_planned_program),
     "result": lambda: _of_file(_run() / "on" / "on_t1.result.json", read_runner_result),
     "manifest": partial(_of_session, MANIFEST),
     "metrics": partial(_of_session, METRICS),

@@ -6,14 +6,14 @@ import pytest
 
 from etprof.core.errors import TraceError
 from etprof.core.memory import ActivationPlan, PlannedTensor
-from etprof.traces.memory_plan import read_memory_plans
+from etprof.traces.memory_plan import read_planned_program
 from program_builder import FLOAT32, PLANNED, Call, Method, Tensor, Values, build_program
 
 
 def read(folder: Path, *methods: Method) -> ActivationPlan:
     path = folder / "model.pte"
     path.write_bytes(build_program(*methods))
-    return read_memory_plans(path)["forward"]
+    return read_planned_program(path)[1]["forward"]
 
 
 def test_what_is_alive_is_what_is_still_needed(tmp_path: Path) -> None:

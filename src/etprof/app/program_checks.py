@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from etprof.app.named_model import require_model
+from etprof.app.planned_programs import read_model
 from etprof.app.runtimes import find_program, find_pte, refuse_unfit
 from etprof.app.workload_checks import settle_workload
 from etprof.core.digest import file_sha256
@@ -18,7 +19,6 @@ from etprof.core.run import ProgramRecord
 from etprof.core.runtimes import EXECUTORCH, RUNTIMES
 from etprof.export.meta import load_meta
 from etprof.runner.stock import identify_runner
-from etprof.traces.program import read_program
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -92,7 +92,7 @@ def settle_program(program: Program, experiments: Sequence[Experiment], meta: Ex
     """Refuses what no block could run: a damaged file, a method it does not have, inputs that do not fit."""
     for experiment in experiments:
         _check_named_runner(experiment)
-    file = read_program(program.model)
+    file = read_model(program.model)
     if program.workload:
         return _settle_workload(program, file, experiments, meta)
     method = _find_method(program, file, experiments)

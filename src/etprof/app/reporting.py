@@ -13,9 +13,9 @@ from etprof.analysis.llm_results import build_llm_results
 from etprof.analysis.operators.rollups import compare_rollups, roll_up
 from etprof.analysis.report import RunAnalysis, analyze_run
 from etprof.analysis.timing.latency import list_samples
+from etprof.app.planned_programs import digest_model
 from etprof.app.runs import MeasuredRun, build_run, load_run
 from etprof.app.trace_tables import write_statistics, write_timelines
-from etprof.core.digest import file_sha256
 from etprof.core.errors import UnknownNameError, UsageError
 from etprof.core.layout import (
     CHART_FOLDER,
@@ -211,7 +211,7 @@ def check_model(run: LoadedRun, model: Path) -> None:
     if not model.is_file():
         raise UsageError(f"There is no model {model}.")
     measured = {each.model_sha256 for each in run.session.programs if each.model_sha256}
-    if measured and file_sha256(model) not in measured:
+    if measured and digest_model(model) not in measured:
         raise UsageError(
             f"{model} is not the model that {run.folder} measured: the digests differ.",
             hint="Omit --model, or run the plan again with this model.",

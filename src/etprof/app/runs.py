@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from etprof.app.companions import describe_runs, find_companions
-from etprof.app.memory_plans import find_memory_plan
 from etprof.app.model_graphs import find_graph
 from etprof.app.peaks import find_peaks
+from etprof.app.planned_programs import find_memory_plan
 from etprof.core.errors import EtprofError, TraceError
 from etprof.core.graph import ModelGraph
 from etprof.core.loaded_run import LoadedRun, LoadedVariant, Outputs, SampledBlock

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from etprof.core.memory import ActivationPlan, PlannedTensor
-from etprof.core.program import ProgramTensor
+from etprof.core.program import ProgramFile, ProgramTensor
 from etprof.traces.flatbuffer import Tables
 from etprof.traces.program import (
     PLAN_INPUTS,
@@ -16,6 +16,7 @@ from etprof.traces.program import (
     TENSOR_ALLOCATION,
     OpenProgram,
     PlanValues,
+    describe_program,
     find_state,
     find_values,
     open_program,
@@ -53,10 +54,12 @@ class _Planned:
         return int(np.maximum(end - np.maximum(start, covered), 0).sum())
 
 
-def read_memory_plans(path: Path) -> dict[str, ActivationPlan]:
-    """The plan of each method, by its name; without operators where it has more than can be followed."""
+def read_planned_program(path: Path) -> tuple[ProgramFile, dict[str, ActivationPlan]]:
+    """What the program says of itself, and the plan of each method, without operators where it has too many of them."""
     with open_program(path) as program:
-        return {program.buffer.text_in(plan, PLAN_NAME): _read_plan(program, plan, path.name) for plan in program.plans}
+        names = (program.buffer.text_in(plan, PLAN_NAME) for plan in program.plans)
+        plans = {name: _read_plan(program, plan, path.name) for name, plan in zip(names, program.plans, strict=True)}
+        return describe_program(program), plans
 
 
 def _read_plan(program: OpenProgram, plan: Tables, model: str) -> ActivationPlan:

@@ -68,10 +68,14 @@ def open_program(path: Path) -> Iterator[OpenProgram]:
 def read_program(path: Path) -> ProgramFile:
     """What the program says of itself."""
     with open_program(path) as program:
-        methods = tuple(_read_method(program.buffer, plan) for plan in program.plans)
-        program.file.seek(0)
-        digest = hashlib.file_digest(program.file, "sha256").hexdigest()
-        return ProgramFile(methods, digest, sum(size for _, size in program.segments))
+        return describe_program(program)
+
+
+def describe_program(program: OpenProgram) -> ProgramFile:
+    methods = tuple(_read_method(program.buffer, plan) for plan in program.plans)
+    program.file.seek(0)
+    digest = hashlib.file_digest(program.file, "sha256").hexdigest()
+    return ProgramFile(methods, digest, sum(size for _, size in program.segments))
 
 
 def _open(path: Path, file: BufferedReader) -> OpenProgram:
