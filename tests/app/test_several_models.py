@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from etprof.analysis.comparisons import build_comparisons
 from etprof.analysis.report import RunAnalysis
 from etprof.app.history import build_trends
 from etprof.app.measuring import replay
@@ -13,6 +14,7 @@ from etprof.app.runs import load_run, validate_run
 from etprof.core.errors import UsageError
 from etprof.core.estimates import Verdict
 from etprof.core.findings import FindingKind
+from etprof.core.operators import OperatorId
 from etprof.core.plan import Plan, Variant
 from etprof.core.program_use import ProgramUse
 from etprof.core.run import Job
@@ -228,3 +230,21 @@ def test_each_model_is_sent_to_a_device_once_and_what_they_share_once(plan: Plan
     assert all(result.is_ok for result in session.results)
     # The runner, a model and the input that both have; then the other model.
     assert count_pushes(said) == [3, 1]
+
+
+@pytest.mark.parametrize(("others", "is_aligned"), [(0, True), (3, True), (4, False), (10, False)])
+def test_operators_of_two_programs_are_compared_where_half_of_them_have_a_partner(
+    analysis: RunAnalysis, others: int, is_aligned: bool
+) -> None:
+    """Of ten operators of the new program the old one does not have `others`, and has as many of its own."""
+    reports = {each.variant: each for each in analysis.report.variants}
+    like = reports[NEW].operators[0]
+    old = tuple(replace(like, identity=OperatorId(f"p{n}"), name=f"op {n}") for n in range(10))
+    new = tuple(replace(row, name=f"other {n}") if n < others else row for n, row in enumerate(old))
+    made = {OLD: replace(reports[OLD], operators=old), NEW: replace(reports[NEW], operators=new)}
+    (comparison,) = build_comparisons(analysis.run, {**reports, **made})
+    assert not comparison.same_program
+    assert comparison.categories, "which are told in any case"
+    paired = [each for each in comparison.operators if each.baseline_identity and each.candidate_identity]
+    assert len(paired) == (10 - others if is_aligned else 0)
+    assert len(comparison.operators) == (10 + others if is_aligned else 0)

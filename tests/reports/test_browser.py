@@ -133,11 +133,14 @@ def test_the_first_screen_needs_no_scrolling(browser: Browser, complete: Path) -
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", WIDTHS[:2])
-def test_everybody_can_use_the_page(browser: Browser, complete: Path, width: int, dark: bool) -> None:
+@pytest.mark.parametrize("page", ["complete", "workload"])
+def test_everybody_can_use_the_page(
+    browser: Browser, page: str, width: int, dark: bool, request: pytest.FixtureRequest
+) -> None:
     """Checked by axe-core: contrast, headings in order, names of controls, keyboard."""
     need(find_spec("axe_core_python"), "axe-core-python is not installed")
     script = resources.files("axe_core_python") / "axe.min.js"
-    browser.open(complete, width, dark=dark)
+    browser.open(request.getfixturevalue(page), width, dark=dark)
     browser.driver.execute_script(script.read_text(encoding="utf-8"))
     browser.driver.set_script_timeout(60)
     found = browser.driver.execute_async_script("axe.run({resultTypes: ['violations']}).then(arguments[0])")
