@@ -28,7 +28,10 @@ def find_memory_plan(record: ProgramRecord) -> ActivationPlan | None:
     model = record.program.model
     if not model.is_file() or record.file_bytes not in (None, model.stat().st_size):
         return None
-    program, plans = _read(model)
+    try:
+        program, plans = _read(model)
+    except TraceError:
+        return None  # what ran was a program
     if program.sha256 != record.model_sha256:
         return None
     only = next(iter(plans)) if len(plans) == 1 else DEFAULT_METHOD
