@@ -33,10 +33,10 @@ class Validation:
 VALIDATION = Validation(
     models=24,
     forecasts=47,
-    median_error=0.047,
-    largest_error=0.292,
-    within_10=0.787,
-    inside=0.979,
+    median_error=0.036,
+    largest_error=0.215,
+    within_10=0.830,
+    inside=1.0,
     checked_on="2026-11-16",
 )
 
