@@ -33,7 +33,6 @@ def parts_of(stage: LoadStage) -> list[int]:
     return [size or 0 for size in held]
 
 
-@pytest.mark.portable
 def test_each_stage_has_its_memory_and_its_time(runner: NativeRunner, models: Path, tmp_path: Path) -> None:
     result = measure(runner, models / "fp32.pte", tmp_path)
     assert [stage.name for stage in result.stages if stage.name != names.PACKING] == [
