@@ -75,9 +75,9 @@ def build_first_screen(report: Report) -> FirstScreen:
 
 
 def _list_kernels(report: Report) -> tuple[str, ...]:
-    """What the samples prove; of a workload, in each of its first phases."""
-    if by_phase := list(phase_tables.list_kernels(report)):
-        return tuple(by_phase[:_BARS])
+    """What the samples prove; of a workload, in its first phases."""
+    if by_phase := phase_tables.kernels_sentence(report, _PHASES):
+        return (by_phase,)
     return tuple(dict.fromkeys(v.evidence.verdict for v in report.variants if v.evidence and v.evidence.shown))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from etprof.core.categories import COMPUTE
 from etprof.core.estimates import Interval, Verdict
 from etprof.core.phases import CurveShape, PhaseComparison, PhaseResult, Phases, PhaseVariant, StepCurve
 from etprof.core.plan import Variant
@@ -86,6 +87,18 @@ def list_kernels(report: Report) -> Iterator[str]:
         for each in row.variants:
             if each.kernels and each.kernels.shown is not False:
                 yield f"{row.name}, {name(each.variant)}: {each.kernels.verdict}"
+
+
+def kernels_sentence(report: Report, most: int) -> str:
+    """The extension's part of the samples in each of the first phases; empty where nothing was sampled."""
+    extension, shares = "", []
+    for row in rank_phases(report.phases)[:most] if report.phases else ():
+        found = next((v.kernels for v in row.variants if v.kernels and v.kernels.shown is not False), None)
+        if found:
+            extension = found.extension
+            shares.append(f"{row.name} {format_percent(found.share.value) if found.share else 'unknown'}")
+    kinds = " and ".join(COMPUTE)
+    return f"{extension}, part of the samples in {kinds}: {', '.join(shares)}." if shares else ""
 
 
 def _namer(report: Report) -> Callable[[Variant], str]:
