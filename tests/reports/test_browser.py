@@ -122,6 +122,20 @@ def test_the_phases_of_a_workload_fit_their_place(browser: Browser, workload: Pa
     browser.screenshot(kept / f"phases_{width}.png", "#phases")
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_names_in_the_overview_of_several_runs_stay_whole(browser: Browser, tmp_path: Path, width: int) -> None:
+    runs = ("edgetam_image_encoder/linux_avx512", "mobilenetv3smallwithalongnameandnoplacetobreak/run")
+    path = tmp_path / "combined.html"
+    page = CombinedReport("Two", tuple((run, a_report(tmp_path)) for run in runs))
+    path.write_text(render_html(page), encoding="utf-8")
+    browser.open(path, width)
+    names = "[...document.querySelectorAll('.overview td.name')]"
+    assert browser.ask(f"{names}.length") == 8
+    broken = "getComputedStyle(e).overflowWrap !== 'normal' || e.scrollWidth > e.clientWidth + 1"
+    assert browser.ask(f"{names}.filter(e => {broken}).map(e => e.textContent)") == []
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+
+
 def test_the_first_screen_needs_no_scrolling(browser: Browser, complete: Path) -> None:
     browser.open(complete, 1280)
     assert browser.ask("document.querySelector('#summary').getBoundingClientRect().bottom") <= 800
