@@ -214,11 +214,11 @@ def list_cells(row: Row) -> list[str]:
 
 # What a reader has to know of how the method came about, whatever the numbers are.
 CAVEAT = """\
-Not all was decided before results were seen. The measure was first the report's paired speed-up, then the fastest tenth.
-The rules for the fastest block, for noise and for aligning quantised networks were made while results of all models were
-known, so the models that the method "was not chosen on" are not untouched. The models without a forecast were left out
-after errors of 60 to 130 % were seen on one of them. The common part of the interval, 3 %, is an assumption. The models
-were measured on a machine with some other work (load average 1 to 6)."""
+Not all was decided before results were seen. The measure was first the report's paired speed-up, then the fastest
+tenth. The rules for the fastest block, for noise and for aligning quantised networks were made while results of all
+models were known, so the models that the method "was not chosen on" are not untouched. The models without a forecast
+were left out after errors of 60 to 130 % were seen on one of them. The common part of the interval, 3 %, is an
+assumption. The models were measured on a machine with some other work (load average 1 to 6)."""
 
 
 def render_page(rows: Sequence[Row], profile: DeviceProfile) -> str:

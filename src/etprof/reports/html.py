@@ -108,7 +108,7 @@ def _mark_code(text: str) -> Markup:
 
 def _mark_breaks(name: str) -> Markup:
     """A name that may continue on the next line after each of its parts."""
-    return Markup(re.sub(r"([._/])", r"\1<wbr>", str(escape(name))))
+    return Markup(re.sub(r"([._]|/(?=\w\w))", r"\1<wbr>", str(escape(name))))
 
 
 def _colour(category: str) -> str:
