@@ -26,6 +26,7 @@ from etprof.export.exporter import export_model
 from etprof.export.graph_file import load_graph
 from etprof.export.meta import load_meta
 from etprof.export.model_entry import ModelEntry
+from etprof.export.random_weights import fill_zero_layers
 from etprof.export.registry import DEFAULT_MODELS_DIR, find_model, list_models, register_model
 from etprof.export.request import ExportRequest, Quantization
 from etprof.export.wheel_models import load_model_class, no_downloads, repair_torchvision
@@ -144,6 +145,11 @@ def _reduce(entry: ModelEntry, side: int) -> Any:
         base = load_model_class(entry)
 
     class Reduced(base):  # type: ignore[misc, valid-type]
+        def get_eager_model(self) -> Any:
+            module = super().get_eager_model()
+            fill_zero_layers(module)
+            return module
+
         def get_example_inputs(self) -> Any:
             inputs = super().get_example_inputs()
             return _resize(inputs, side) if side else inputs

@@ -19,6 +19,7 @@ from etprof.core.loaded_run import SampledBlock
 from etprof.core.model import Artifact
 from etprof.core.plan import Variant
 from etprof.core.predictions import CpuLevel
+from etprof.core.units import spell_shape
 from etprof.devices.emulator import Emulator, find_emulator
 from etprof.export.graph_file import load_graph
 from etprof.runner.bundle import Bundle
@@ -73,6 +74,7 @@ class KernelProbe:
         command = [
             self.emulator.path, "-cpu", _CPUS[level], *self.bundle.command(str(self.bundle.folder)),
             "--model_path", str(model.pte), "--inputs", ",".join(str(path) for path in model.inputs),
+            "--input_shapes", ",".join(spell_shape(each.shape) for each in model.meta.inputs),
             "--num_executions", "0", "--warmup", "0", "--warmup_max", "0", "--traced_executions", "1",
             "--cpu_threads", "1", "--kernel_samples", str(samples), "--sample_ms", str(sample_ms),
             "--sample_rate", str(_SAMPLES_PER_S), "--etdump_path", str(etdump), "--result_path", str(result),

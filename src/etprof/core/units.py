@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 
 from etprof.core.errors import UsageError
 
@@ -76,6 +77,11 @@ def parse_duration(text: str) -> float:
     if not found or float(found[1]) <= 0:
         raise UsageError(f"{text!r} is not a duration.", hint="Write 90s, 10m or 1h.")
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def spell_shape(shape: Iterable[int]) -> str:
+    """As runners take the shape of an input: 1x3x224x224, or scalar."""
+    return "x".join(map(str, shape)) or "scalar"
 
 
 def format_seconds(seconds: float) -> str:

@@ -6,6 +6,7 @@ from typing import Protocol
 from etprof.core.load_options import PACKED_CACHE, format_options
 from etprof.core.plan import TIMING
 from etprof.core.run import CpuState, DeviceInfo, Job, JobOutcome
+from etprof.core.units import spell_shape
 
 
 class Device(Protocol):
@@ -33,7 +34,7 @@ def runner_flags(job: Job, *, is_emulated: bool = False) -> list[str]:
     method = ["--method_name", job.method] if job.method else []
     workload = ["--workload", str(job.workload)] if job.workload else []
     steps = ["--steps_path", str(job.steps)] if job.steps else []
-    shapes = ["--input_shapes", ",".join(_format_shape(s) for s in job.input_shapes)] if job.input_shapes else []
+    shapes = ["--input_shapes", ",".join(map(spell_shape, job.input_shapes))] if job.input_shapes else []
     return [
         "--model_path", str(job.model), "--inputs", ",".join(str(p) for p in job.inputs),
         "--num_executions", str(timed), "--warmup", str(experiment.warmup.minimum),
@@ -57,10 +58,6 @@ def _start_flags(job: Job) -> list[str]:
     # A launcher expects the program that it launches, not another start of it.
     clock = ["--exec_clock", "1"] if not job.block.experiment.launcher else []
     return [*(["--page_cache", job.page_cache] if job.page_cache else []), *clock]
-
-
-def _format_shape(shape: tuple[int, ...]) -> str:
-    return "x".join(str(size) for size in shape) if shape else "scalar"
 
 
 def remove_stale_files(job: Job) -> None:

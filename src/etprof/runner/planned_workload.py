@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from etprof.core.errors import RunnerError
 from etprof.core.run import INPUTS_WRONG
+from etprof.core.units import spell_shape
 
 _FIRST_LINE = "etprof workload 1"
 _DATA = b"\ndata\n"
@@ -80,8 +81,7 @@ def _list_lines(planned: PlannedWorkload) -> Iterator[str]:
         yield f"method {phase.method}"
         yield f"trace {_join(phase.traced)}"
         for each in phase.inputs:
-            shape = "x".join(map(str, each.shape)) if each.shape else "scalar"
-            yield f"input {shape} {each.offset} {each.slices}"
+            yield f"input {spell_shape(each.shape)} {each.offset} {each.slices}"
 
 
 def _parse_lines(lines: Sequence[str], data: bytes) -> PlannedWorkload:
