@@ -56,6 +56,9 @@ def main() -> int:
             except EtprofError as error:
                 say(f"{name:22} {precision:5} not exported: {error.message}")
                 continue
+            if not graph_path(artifact.pte).is_file():
+                say(f"{name:22} {precision:5} not judged: it has several methods, and no graph for each")
+                continue
             for level in map(CpuLevel, options.levels.split(",")):
                 counts, notes = judge(probe, table, artifact, level)
                 total += counts
