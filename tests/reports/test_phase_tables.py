@@ -140,7 +140,10 @@ def test_the_first_screen_names_the_phases(report: Report) -> None:
     assert screen.phase_headings == ("A step of", "off", "on", "Speed-up")
     assert [row[0] for row in screen.phases] == ["prefill (1 step)", "decode (16 steps)"]
     assert screen.phases[0][1] == "8.01 ms"
-    assert screen.kernels == ("SME2, part of the samples in Convolution and GEMM: prefill 100.0 %, decode 0.0 %.",)
+    assert screen.kernels == (
+        "SME2, part of the samples in Convolution and GEMM: "
+        "prefill 100.0 % (95.8 % to 100.0 %), decode 0.0 % (0.0 % to 0.3 %).",
+    )
 
 
 def test_the_charts_show_phases_side_by_side_and_the_time_of_each_step(report: Report) -> None:

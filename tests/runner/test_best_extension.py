@@ -37,9 +37,11 @@ def test_the_best_extension_executes_when_it_is_shown_and_only_then(
     hidden, shown = sorted((variant["evidence"] for variant in report["variants"]), key=lambda each: each["shown"])
     proven = [row for row in shown["operators"] if row["executed"] == "yes"]
     assert {"Convolution", "GEMM"} & {row["category"] for row in proven}
-    # What a sample hits need not be of the extension: its kernels execute other instructions too.
     kernels = [{kernel["instruction_class"] for kernel in row["kernels"]} for row in proven]
     assert all(classes & {*best.classes, best.label} for classes in kernels), kernels
+    # Of tens of thousands of samples that QEMU gave, none hit one of these two extensions' instructions themselves.
+    if cpu not in ("max,sme=off", "cortex-a76"):
+        assert all(set(row["instructions"]) & set(best.classes) for row in proven)
     assert not any(row["executed"] == "yes" for row in hidden["operators"])
     assert (hidden["stray"], hidden["samples"] > 100) == (0, True)
     assert f"{best.label} executed: yes" in " ".join(said.split())

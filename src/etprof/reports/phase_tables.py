@@ -96,9 +96,16 @@ def kernels_sentence(report: Report, most: int) -> str:
         found = next((v.kernels for v in row.variants if v.kernels and v.kernels.shown is not False), None)
         if found:
             extension = found.extension
-            shares.append(f"{row.name} {format_percent(found.share.value) if found.share else 'unknown'}")
+            shares.append(f"{row.name} {_share_text(found.share)}")
     kinds = " and ".join(COMPUTE)
     return f"{extension}, part of the samples in {kinds}: {', '.join(shares)}." if shares else ""
+
+
+def _share_text(share: Interval | None) -> str:
+    """With its interval: no sample of few is no proof."""
+    if share is None:
+        return "unknown"
+    return f"{format_percent(share.value)} ({format_percent(share.low)} to {format_percent(share.high)})"
 
 
 def _namer(report: Report) -> Callable[[Variant], str]:
