@@ -77,10 +77,10 @@ def judge(
     # Each precision has a folder of its own, so that what a run left there is of this export.
     folder = artifact.pte.parent / artifact.meta.precision
     folder.mkdir(exist_ok=True)
-    is_there = (folder / f"{level}.json").is_file()
+    kept = [folder / f"{level}.{suffix}" for suffix in ("json", "etdump", "kernels")]
     run = (
         probe.read(level, artifact, folder)
-        if is_there
+        if all(path.is_file() for path in kept)
         else probe.execute(level, artifact, folder, timeout_s=_TIMEOUT_S)
     )
     executed = {(each.partition, each.node.index): each for each in run}

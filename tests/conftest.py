@@ -19,11 +19,13 @@ from parts import need
 from shared_exports import SharedExports, session_exports
 
 ROOT = Path(__file__).parents[1]
+# Their tests begin first, so that the others run beside them and not before.
+_LONGEST = ("test_arm64.py", "test_models.py")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is exhaustive unless everything is asked for. Whole models, which take longest, come first."""
-    items.sort(key=lambda item: item.path.name != "test_models.py")
+    """Leaves out what is exhaustive unless everything is asked for. What takes longest comes first."""
+    items.sort(key=lambda item: _LONGEST.index(item.path.name) if item.path.name in _LONGEST else len(_LONGEST))
     if os.environ.get("ETPROF_REQUIRE_ALL") == "1":
         return
     left_out = [item for item in items if item.get_closest_marker("exhaustive")]

@@ -27,6 +27,7 @@ def runtime() -> None:
     need(find_spec("torch") and find_spec("executorch") and find_spec("torchao"), "torch or executorch is missing")
 
 
+@pytest.mark.exhaustive
 def test_the_guides_examples_run_in_their_order(tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (GUIDES / "python.md").read_text(encoding="utf-8"), re.M | re.S)
     assert len(blocks) >= 8

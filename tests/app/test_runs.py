@@ -144,7 +144,7 @@ def test_a_real_run_is_valid_and_names_no_path_of_this_machine(real_run: Session
     [
         pytest.param("manifest.json", id="before the first block", marks=pytest.mark.exhaustive),
         pytest.param("one/one_t1.log", id="in the first block", marks=pytest.mark.exhaustive),
-        pytest.param("other/other_t1.result.json", id="after a block"),
+        pytest.param("other/other_t1.result.json", id="after a block", marks=pytest.mark.exhaustive),
         pytest.param("one/one_t1_b3.etdump", id="in a later block"),
     ],
 )

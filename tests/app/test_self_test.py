@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from adbd import SERIAL
 from builders import a_device_info
 from etprof.analysis.self_checks import NAMES, judge_device
 from etprof.app import self_test
@@ -22,9 +23,7 @@ from etprof.core.self_test import Outcome, SelfCheck, TriedDevice
 from etprof.devices.local import LocalDevice
 from etprof.runner.toolchain import compiler_path
 from parts import need
-from real_devices import emulator
-
-__all__ = ["emulator"]
+from sshd import HOST
 
 # They measure.
 pytestmark = pytest.mark.alone
@@ -260,3 +259,24 @@ def test_an_emulated_arm_cpu_passes_with_its_own_extension(
     assert found.passed, [check for check in found.checks if check.outcome is Outcome.FAIL]
     executed = next(check for check in found.checks if check.name == "executed kernels")
     assert executed.found.startswith(f"{extension} executed: yes")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("device", "daemon", "cpu"),
+    [("ssh", "sshd", ""), ("ssh", "sshd", "emulated"), ("android", "adbd", "emulated")],
+    ids=["this CPU over ssh", "SME2 over ssh", "SME2 over adb"],
+)
+def test_a_device_elsewhere_passes_and_is_left_as_it_was(
+    request: pytest.FixtureRequest, emulator: str, device_folder: Path, device: str, daemon: str, cpu: str
+) -> None:
+    request.getfixturevalue(daemon)
+    place = {"ssh": HOST, "android": SERIAL}[device]
+    wanted = replace(parse_device(f"{device}:{place}"), folder=str(device_folder), emulator=emulator if cpu else "")
+    found = run_self_test(wanted)
+    assert found.passed, [check for check in found.checks if check.outcome is Outcome.FAIL]
+    checks = {check.name: check for check in found.checks}
+    assert (checks["latency"].outcome is Outcome.NOT_HERE) is bool(cpu)
+    assert not cpu or checks["executed kernels"].found.startswith("SME2 executed: yes")
+    assert checks["Python runner"].found == "it runs on this machine only"
+    assert list(device_folder.iterdir()) == []

@@ -117,6 +117,7 @@ def test_who_is_known_against_all_others_rests_while_others_are_open(tmp_path: P
     assert find_problems(session.plan.output_root) == []
 
 
+@pytest.mark.exhaustive
 def test_rounds_in_which_a_variant_rested_are_not_made_up_for(tmp_path: Path) -> None:
     plan, last = a_race_plan(tmp_path, max_blocks=24), 9
 

@@ -19,6 +19,7 @@ _TRIES = 4
 
 
 @pytest.mark.alone
+@pytest.mark.exhaustive
 def test_a_second_thread_gains_on_two_cores_and_nothing_on_one(toy_cnn: Path, tmp_path: Path) -> None:
     need(compiler_path(), "there is no C++ compiler")
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []

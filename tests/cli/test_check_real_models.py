@@ -12,7 +12,7 @@ from etprof.export.request import Quantization
 from shared_exports import SharedExports
 
 # They measure, with real runners.
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.exhaustive]
 FEW = ("--blocks", "3", "--max-blocks", "3", "--runs", "5")
 
 

@@ -29,6 +29,7 @@ def plan(tmp_path: Path) -> Path:
 
 
 @pytest.mark.alone
+@pytest.mark.exhaustive
 def test_devices_are_listed_and_plans_run_from_the_command_line_and_from_python(
     fleet: TestFleet, plan: Path, tmp_path: Path
 ) -> None:

@@ -20,6 +20,7 @@ EMULATED = {"max": "SME2", "max,sme=off": "i8mm and dot product", "cortex-a76": 
 CPUS = EMULATED if "QEMU_CPU" in os.environ else {"": ""}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("cpu", CPUS)
 def test_the_best_extension_executes_when_it_is_shown_and_only_then(
     cpu: str, cache: Path, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -33,7 +33,8 @@ pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("own_cache")]
 STRICT = "-DCMAKE_CXX_FLAGS=-Werror"
 
 
-@pytest.mark.parametrize("name", ["g++", pytest.param("clang++", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["g++", "clang++"])
 def test_each_compiler_builds_it_without_a_warning(name: str, models: Path, tmp_path: Path) -> None:
     found = shutil.which(name)
     need(found, f"there is no {name}")

@@ -122,6 +122,7 @@ def test_the_whole_workflow_on_android(workspace: Workspace, android: str) -> No
 
 
 @pytest.mark.alone
+@pytest.mark.exhaustive
 def test_the_whole_workflow_under_emulation(workspace: Workspace) -> None:
     need(shutil.which(CROSS_COMPILER), f"there is no {CROSS_COMPILER}")
     try:

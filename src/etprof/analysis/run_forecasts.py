@@ -7,6 +7,7 @@ from statistics import mean, stdev
 
 import numpy as np
 
+from etprof.analysis.advice.certainty import tracer_ms
 from etprof.analysis.forecast import Projection, project
 from etprof.analysis.forecast_ratios import RatioModel, list_samples
 from etprof.analysis.operator_costs import MULTIPLYING, OperatorCost, list_costs
@@ -66,10 +67,10 @@ class ForecastInput:
 
     @property
     def overhead_ms(self) -> float:
-        """Of the median inference: what no operator owns."""
+        """Of the median inference: what no operator owns, and the tracer does not add."""
         runs = [(account_runs(trace), trace.is_steady) for trace in self.loaded.traces]
         rest = [(each.end_to_end - each.delegated - each.portable)[steady] for each, steady in runs]
-        return max(float(np.median(np.concatenate(rest))), 0.0) / NS_PER_MS
+        return max(float(np.median(np.concatenate(rest))) / NS_PER_MS - tracer_ms(self.report), 0.0)
 
 
 def profile_device(info: DeviceInfo) -> ProfiledDevice:
