@@ -246,7 +246,7 @@ def render_page(rows: Sequence[Row], profile: DeviceProfile) -> str:
         "forecast, because XNNPACK counts whole ones.",
         "",
         f"The profile has {len(profile.operators)} operators; load average when it was begun: {profile.load_average}.",
-        f"Load average while models were measured: {min(loads):.1f} to {max(loads):.1f}, of which 1 is the measurement.",
+        f"Load average while models were measured, which is 1 by itself: {min(loads):.1f} to {max(loads):.1f}.",
         "",
         CAVEAT,
         "",
