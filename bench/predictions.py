@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from etprof.export.registry import DEFAULT_MODELS_DIR, find_model, list_models, 
 from etprof.export.request import ExportRequest, Quantization
 from etprof.export.wheel_models import load_model_class, no_downloads, repair_torchvision
 from etprof.store.kernel_table_file import load_kernel_table
+from etprof.traces.program_graph import read_graphs
 
 MOST_WRONG = 0.02
 PRECISIONS: dict[str, dict[str, Any]] = {
@@ -56,13 +58,11 @@ def main() -> int:
             except EtprofError as error:
                 say(f"{name:22} {precision:5} not exported: {error.message}")
                 continue
-            if not graph_path(artifact.pte).is_file():
-                say(f"{name:22} {precision:5} not judged: it has several methods, and no graph for each")
-                continue
-            for level in map(CpuLevel, options.levels.split(",")):
-                counts, notes = judge(probe, table, artifact, level)
+            for level, method in product(map(CpuLevel, options.levels.split(",")), artifact.meta.methods or ("",)):
+                counts, notes = judge(probe, table, artifact, level, method)
                 total += counts
-                say(f"{name:22} {precision:5} {level:8} {describe(counts)} ({time.monotonic() - started:.0f} s)")
+                row = f"{f'{name} {method}':22} {precision:5} {level:8}"
+                say(f"{row} {describe(counts)} ({time.monotonic() - started:.0f} s)")
                 for note in notes:
                     say(f"    {note}")
     share = (total["wrong"] + total["unknown"]) / max(total.total(), 1)
@@ -71,17 +71,18 @@ def main() -> int:
 
 
 def judge(
-    probe: KernelProbe, table: KernelTable | None, artifact: Artifact, level: CpuLevel
+    probe: KernelProbe, table: KernelTable | None, artifact: Artifact, level: CpuLevel, method: str
 ) -> tuple[Counter[str], list[str]]:
-    predicted = predict_kernels(load_graph(graph_path(artifact.pte)), table)
+    graph = read_graphs(artifact.pte)[method] if method else load_graph(graph_path(artifact.pte))
+    predicted = predict_kernels(graph, table)
     # Each precision has a folder of its own, so that what a run left there is of this export.
-    folder = artifact.pte.parent / artifact.meta.precision
-    folder.mkdir(exist_ok=True)
+    folder = artifact.pte.parent / artifact.meta.precision / method
+    folder.mkdir(parents=True, exist_ok=True)
     kept = [folder / f"{level}.{suffix}" for suffix in ("json", "etdump", "kernels")]
     run = (
-        probe.read(level, artifact, folder)
+        probe.read(level, artifact, folder, method)
         if all(path.is_file() for path in kept)
-        else probe.execute(level, artifact, folder, timeout_s=_TIMEOUT_S)
+        else probe.execute(level, artifact, folder, method=method, timeout_s=_TIMEOUT_S)
     )
     executed = {(each.partition, each.node.index): each for each in run}
     counts: Counter[str] = Counter()

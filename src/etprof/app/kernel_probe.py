@@ -26,6 +26,7 @@ from etprof.runner.bundle import Bundle
 from etprof.traces.etdump import read_etdump
 from etprof.traces.function_code import add_function_code
 from etprof.traces.kernel_samples import read_kernel_samples
+from etprof.traces.program_graph import read_graphs
 
 # QEMU's CPU of each level. What it is called does not matter: the features that the runner sees are checked.
 _CPUS = {CpuLevel.SME2: "max", CpuLevel.I8MM: "max,sme=off,sve=off", CpuLevel.DOT_PRODUCT: "cortex-a76"}
@@ -55,26 +56,31 @@ class KernelProbe:
         return file_sha256(self._library)
 
     def execute(
-        self, level: CpuLevel, model: Artifact, folder: Path, *, timeout_s: float = 600.0
+        self, level: CpuLevel, model: Artifact, folder: Path, *, method: str = "", timeout_s: float = 600.0
     ) -> tuple[ExecutedNode, ...]:
         """The nodes of the model with what they executed; its times are not looked at.
 
-        It is sampled for longer as long as a convolution or a matrix product has too few samples.
+        It is sampled for longer as long as a convolution or a matrix product has too few samples. Of a program with
+        several methods one is named.
         """
         nodes: tuple[ExecutedNode, ...] = ()
         for sample_ms in _SAMPLE_MS:
-            self._run(level, model, folder, sample_ms, timeout_s)
-            nodes = self.read(level, model, folder)
+            self._run(level, model, folder, sample_ms=sample_ms, method=method, timeout_s=timeout_s)
+            nodes = self.read(level, model, folder, method)
             if all(each.family for each in nodes if is_compute(each.node)):
                 break
         return nodes
 
-    def _run(self, level: CpuLevel, model: Artifact, folder: Path, sample_ms: int, timeout_s: float) -> None:
+    def _run(
+        self, level: CpuLevel, model: Artifact, folder: Path, *, sample_ms: int, method: str, timeout_s: float
+    ) -> None:
+        inputs = model.meta.methods[method].inputs if method else model.meta.inputs
         samples, etdump, result = (folder / f"{level}.{suffix}" for suffix in ("kernels", "etdump", "json"))
         command = [
             self.emulator.path, "-cpu", _CPUS[level], *self.bundle.command(str(self.bundle.folder)),
-            "--model_path", str(model.pte), "--inputs", ",".join(str(path) for path in model.inputs),
-            "--input_shapes", ",".join(spell_shape(each.shape) for each in model.meta.inputs),
+            "--model_path", str(model.pte), "--method_name", method,
+            "--inputs", ",".join(str(model.pte.parent / each.file) for each in inputs),
+            "--input_shapes", ",".join(spell_shape(each.shape) for each in inputs),
             "--num_executions", "0", "--warmup", "0", "--warmup_max", "0", "--traced_executions", "1",
             "--cpu_threads", "1", "--kernel_samples", str(samples), "--sample_ms", str(sample_ms),
             "--sample_rate", str(_SAMPLES_PER_S), "--etdump_path", str(etdump), "--result_path", str(result),
@@ -85,12 +91,13 @@ class KernelProbe:
             raise DeviceError(f"{model.pte} failed on an emulated CPU with {level}: {done.stderr.strip()[-400:]}")
         _require_level(level, json.loads(result.read_bytes()))
 
-    def read(self, level: CpuLevel, model: Artifact, folder: Path) -> tuple[ExecutedNode, ...]:
+    def read(self, level: CpuLevel, model: Artifact, folder: Path, method: str = "") -> tuple[ExecutedNode, ...]:
         """What an execution left in this folder."""
         samples = add_function_code(read_kernel_samples(folder / f"{level}.kernels"), self._library)
         block = SampledBlock(samples, read_etdump(folder / f"{level}.etdump"))
         evidence = build_evidence(Variant(level, 1), [block], times_are_real=False)
-        alignments = align_operators(collect_operators([block.trace]), load_graph(graph_path(model.pte)))
+        graph = read_graphs(model.pte)[method] if method else load_graph(graph_path(model.pte))
+        alignments = align_operators(collect_operators([block.trace]), graph)
         return list_executed(evidence, list_mapped(alignments))
 
 
