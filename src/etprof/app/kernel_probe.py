@@ -34,6 +34,8 @@ _FEATURES = {CpuLevel.SME2: "sme2", CpuLevel.I8MM: "i8mm", CpuLevel.DOT_PRODUCT:
 _LIBRARY = "libexecutorch_backend_xnnpack.so"
 _SAMPLES_PER_S = 10_000
 _SAMPLE_MS = (2_000, 8_000, 30_000)
+# An inference of a large model takes minutes here, and its last operators are to be sampled too.
+_MOST_SAMPLES = 8_388_608
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ class KernelProbe:
             "--input_shapes", ",".join(spell_shape(each.shape) for each in inputs),
             "--num_executions", "0", "--warmup", "0", "--warmup_max", "0", "--traced_executions", "1",
             "--cpu_threads", "1", "--kernel_samples", str(samples), "--sample_ms", str(sample_ms),
-            "--sample_rate", str(_SAMPLES_PER_S), "--etdump_path", str(etdump), "--result_path", str(result),
+            "--sample_rate", str(_SAMPLES_PER_S), "--sample_buffer", str(_MOST_SAMPLES),
+            "--etdump_path", str(etdump), "--result_path", str(result),
             "--outputs_path", str(folder / f"{level}.outputs"),
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
