@@ -5,9 +5,9 @@ import pytest
 from etprof.core.errors import UnknownNameError
 from etprof.core.extensions import HIDDEN_TOGETHER as GROUPS
 from etprof.runner.isa import (
+    AMBIGUOUS_FEATURES,
     ARM64_LINUX_HWCAPS,
     ARM64_MACOS_SYSCTLS,
-    HEURISTIC_FEATURES,
     LAYOUTS,
     X86_64_LINUX_FLAGS,
     resolve_hidden,
@@ -57,5 +57,7 @@ def test_an_unknown_group_offers_the_nearest() -> None:
     assert "avx512" in caught.value.hint
 
 
-def test_features_guessed_from_the_core_prove_nothing() -> None:
-    assert set(ARM64_LINUX_HWCAPS.values()) > HEURISTIC_FEATURES
+def test_features_that_may_differ_are_reported_and_never_hidden_on_x86() -> None:
+    arm, x86 = set(ARM64_LINUX_HWCAPS.values()), set(X86_64_LINUX_FLAGS.values())
+    assert arm | x86 > AMBIGUOUS_FEATURES
+    assert not AMBIGUOUS_FEATURES & set(resolve_hidden("x86_64", ("avx2", "avx512", "amx")))

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from etprof.core.extensions import HIDDEN_TOGETHER as GROUPS
-from etprof.runner.isa import ARM64_LINUX_HWCAPS, ARM64_MACOS_SYSCTLS, HEURISTIC_FEATURES, LAYOUTS
+from etprof.runner.isa import AMBIGUOUS_FEATURES, ARM64_LINUX_HWCAPS, ARM64_MACOS_SYSCTLS, LAYOUTS
 from etprof.runner.isa_header import render_isa_header
 
 
@@ -13,8 +13,8 @@ from etprof.runner.isa_header import render_isa_header
 def test_every_field_and_group_is_in_the_header(architecture: str) -> None:
     header = render_isa_header(architecture)
     for name, offset in LAYOUTS[architecture].offsets.items():
-        heuristic = "true" if name in HEURISTIC_FEATURES else "false"
-        assert f'{{"{name}", {offset}, {heuristic}}},' in header
+        ambiguous = "true" if name in AMBIGUOUS_FEATURES else "false"
+        assert f'{{"{name}", {offset}, {ambiguous}}},' in header
     for name, members in GROUPS[architecture].items():
         assert f'{{"{name}", "{" ".join(members)}"}},' in header
     assert f"kTableBytes = {LAYOUTS[architecture].size};" in header

@@ -17,7 +17,7 @@ from etprof.core.units import parse_duration
 from etprof.core.workload import Workload
 from etprof.devices.base import Device
 from etprof.export.meta import load_meta
-from etprof.runner.isa import HEURISTIC_FEATURES
+from etprof.runner.isa import AMBIGUOUS_FEATURES
 from etprof.runner.stock import identify_runner
 from etprof.store.plan_file import build_plan, load_plan
 
@@ -159,7 +159,7 @@ def refuse_absent_features(plan: Plan, info: DeviceInfo) -> None:
     """
     for experiment in plan.experiments:
         wanted = features_to_hide(info.architecture, experiment.hide_isa)
-        if not wanted or experiment.launcher or not info.features or wanted & {*info.features, *HEURISTIC_FEATURES}:
+        if not wanted or experiment.launcher or not info.features or wanted & {*info.features, *AMBIGUOUS_FEATURES}:
             continue
         raise UsageError(
             f"{experiment.name} hides {', '.join(experiment.hide_isa)}, and the CPU of {info.name} has none of it.",

@@ -26,7 +26,7 @@ from etprof.export.exporter import export_model
 from etprof.export.request import ExportRequest
 from etprof.reports.self_test import render
 from etprof.runner.build import find_runner
-from etprof.runner.isa import HEURISTIC_FEATURES
+from etprof.runner.isa import AMBIGUOUS_FEATURES
 from etprof.store.json_file import write_text
 from etprof.traces.etdump import read_etdump
 from etprof.traces.kernel_samples import read_kernel_samples
@@ -102,7 +102,7 @@ def run_blocks(device: Device, request: DeviceRequest, folder: Path, tell: Tell)
         hidden = _run_block(device, reference, folder / "hidden", samples=True, hide_isa=extension.hide_isa)
     tested = TriedDevice(
         info=info,
-        reported=tuple(name for name in info.features if name not in HEURISTIC_FEATURES),
+        reported=tuple(name for name in info.features if name not in AMBIGUOUS_FEATURES),
         extension=extension,
         expected=reference.read_outputs(),
         lowest_snr_db=reference.lowest_snr_db,

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from etprof.core.errors import RunnerError
 from etprof.runner.cpu_features import host_architecture, read_reported_features
-from etprof.runner.isa import HEURISTIC_FEATURES, LAYOUTS, IsaLayout, resolve_hidden
+from etprof.runner.isa import AMBIGUOUS_FEATURES, LAYOUTS, IsaLayout, resolve_hidden
 
 # Fewer agreeing features than this could be chance.
 MINIMUM_AGREEMENTS = 8
@@ -131,7 +131,7 @@ def find_disagreement(
 
 
 def _strict(reported: Mapping[str, bool]) -> dict[str, bool]:
-    return {name: present for name, present in reported.items() if name not in HEURISTIC_FEATURES}
+    return {name: present for name, present in reported.items() if name not in AMBIGUOUS_FEATURES}
 
 
 def _read_symbol_size(table: ctypes.Array[ctypes.c_uint8]) -> int | None:

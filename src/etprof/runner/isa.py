@@ -59,8 +59,10 @@ ARM64_MACOS_SYSCTLS = {
     "FEAT_FHM": "fhm",
 }  # fmt: skip
 
-# cpuinfo infers these from the core's identity where old kernels do not report them, so they prove nothing.
-HEURISTIC_FEATURES = frozenset({"rdm", "fp16arith", "dot"})
+# Both sides may be right when they differ here, so these prove nothing. Arm: cpuinfo infers them from the core's
+# identity where old kernels do not report them. x86: Linux withdraws random number instructions that are faulty
+# (RDSEED on AMD's Zen 5), while the CPU itself, which cpuinfo asks, still has them.
+AMBIGUOUS_FEATURES = frozenset({"rdm", "fp16arith", "dot", "rdrand", "rdseed"})
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from etprof.core.extensions import HIDDEN_TOGETHER
 from etprof.runner.hiding import MINIMUM_AGREEMENTS
 from etprof.runner.isa import (
+    AMBIGUOUS_FEATURES,
     ARM64_LINUX_HWCAPS,
     ARM64_MACOS_SYSCTLS,
-    HEURISTIC_FEATURES,
     LAYOUTS,
     X86_64_LINUX_FLAGS,
     IsaLayout,
@@ -17,7 +17,7 @@ from etprof.runner.isa import (
 def render_isa_header(architecture: str, layout: IsaLayout | None = None) -> str:
     """The header for one architecture; `layout` stands in for the known one where a test wants a wrong one."""
     table = layout or LAYOUTS[architecture]
-    fields = (f'{{"{n}", {o}, {_boolean(n in HEURISTIC_FEATURES)}}}' for n, o in table.offsets.items())
+    fields = (f'{{"{n}", {o}, {_boolean(n in AMBIGUOUS_FEATURES)}}}' for n, o in table.offsets.items())
     groups = (f'{{"{name}", "{" ".join(members)}"}}' for name, members in HIDDEN_TOGETHER[architecture].items())
     return "\n".join(
         [

@@ -111,7 +111,7 @@ IsaView hide_features(const std::vector<std::string>& requested) {
     return {{}, {}, "unproven: cpuinfo could not identify this CPU"};
   }
   Reported strict = read_reported_features();
-  strict.erase(std::remove_if(strict.begin(), strict.end(), [](const auto& f) { return field_of(f.first).heuristic; }),
+  strict.erase(std::remove_if(strict.begin(), strict.end(), [](const auto& f) { return field_of(f.first).ambiguous; }),
                strict.end());
   const std::string disagreement = find_disagreement(table, strict);
   if (!disagreement.empty() && !requested.empty()) {

@@ -8,7 +8,7 @@ namespace etprof {
 struct IsaField {
   const char* name;
   size_t offset;
-  bool heuristic;
+  bool ambiguous;
 };
 
 struct IsaGroup {
