@@ -9,8 +9,8 @@ BIN := $(VENV)/bin
 quickstart: $(VENV)/runtime
 	@$(BIN)/etprof quickstart
 
-# Two at a time: exports above all, which keep one core each, so torch gets one thread. What measures, or has a device or
-# a cache of its own, has the machine to itself afterwards.
+# Two at a time: exports above all, which keep one core each, so torch gets one thread. What judges times has the machine
+# to itself afterwards.
 test: check
 	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m "not alone"
 	@$(BIN)/pytest -m alone

@@ -20,7 +20,7 @@ from shared_exports import SharedExports, session_exports
 
 ROOT = Path(__file__).parents[1]
 # Their tests begin first, so that the others run beside them and not before.
-_LONGEST = ("test_arm64.py", "test_models.py")
+_LONGEST = ("test_arm64.py", "test_soak.py", "test_models.py")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -41,7 +41,6 @@ def test_a_folder_with_files_is_not_written_to(tmp_path: Path) -> None:
         make_release(tmp_path)
 
 
-@pytest.mark.alone
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("emulator")
 def test_a_release_is_complete_and_each_bundle_says_what_it_contains(

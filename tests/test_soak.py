@@ -19,7 +19,6 @@ from soak import Life, Soak, render, soak
 MINUTES = 3.0
 
 
-@pytest.mark.alone
 @pytest.mark.exhaustive
 def test_nothing_is_lost_in_three_minutes() -> None:
     need(sys.platform == "linux", "processes are found in /proc")

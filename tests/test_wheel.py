@@ -89,7 +89,6 @@ def environment(wheel: Path, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.alone
 @pytest.mark.exhaustive
 def test_quickstart_runs_to_its_end_in_an_empty_folder(environment: Path, tmp_path: Path) -> None:
     need(find_spec("torch") and find_spec("executorch") and find_spec("torchao"), "torch or executorch is missing")

@@ -14,7 +14,6 @@ from parts import need
 
 GUIDES = Path(__file__).parents[2] / "docs/guides"
 NOTEBOOK = GUIDES / "profile_in_python.ipynb"
-pytestmark = pytest.mark.alone
 
 
 def read_notebook() -> nbformat.NotebookNode:

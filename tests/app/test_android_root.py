@@ -15,7 +15,7 @@ from etprof.runner.cross import resolve_parts
 from etprof.store.session_file import load_session
 
 # They run a daemon with a shell of its own under emulation.
-pytestmark = [pytest.mark.alone, pytest.mark.exhaustive]
+pytestmark = pytest.mark.exhaustive
 
 DEVICE = f"android:{SERIAL}"
 

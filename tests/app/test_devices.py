@@ -50,7 +50,6 @@ def operators(run: Path, variant: str) -> list[str]:
     return [trace.names[i] for i in trace.name]
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     "kind", [k if k == "emulated" else pytest.param(k, marks=pytest.mark.exhaustive) for k in EMULATED]
 )
@@ -100,7 +99,6 @@ def _check_evidence(report: dict[str, Any]) -> None:
     assert not any("SME" in row["instructions"] or row["executed"] == "yes" for row in off["operators"])
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("sshd")
 def test_a_native_run_over_ssh_has_real_times_and_a_verdict(toy_cnn: Path, tmp_path: Path, device_folder: Path) -> None:
     plan, run = write_plan(tmp_path, toy_cnn / "toy_cnn_xnnpack_fp32.pte", ["avx2"], blocks=3)
@@ -117,7 +115,6 @@ def test_a_native_run_over_ssh_has_real_times_and_a_verdict(toy_cnn: Path, tmp_p
     assert list(device_folder.iterdir()) == []
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("sshd")
 def test_a_runner_of_ones_own_is_pushed_with_the_libraries_beside_it(
     toy_cnn: Path, tmp_path: Path, device_folder: Path
@@ -142,7 +139,6 @@ def test_a_runner_of_ones_own_is_pushed_with_the_libraries_beside_it(
     assert list(device_folder.iterdir()) == []
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("sshd")
 def test_control_c_leaves_nothing_on_the_device_and_keeps_what_was_measured(
     toy_cnn: Path, tmp_path: Path, device_folder: Path
@@ -229,7 +225,6 @@ def test_only_devices_that_keep_something_can_be_cleaned(capsys: pytest.CaptureF
     assert "Only android and ssh devices can be cleaned." in capsys.readouterr().err
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("adbd")
 def test_the_android_script_reaches_a_device_on_the_network(toy_cnn: Path, tmp_path: Path, device_folder: Path) -> None:
     plan, run = write_plan(tmp_path, toy_cnn / "toy_cnn_xnnpack_fp32.pte", ["avx2"])

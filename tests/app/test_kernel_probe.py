@@ -20,7 +20,6 @@ CASE = KernelCase("fully connected", "fp32", "fp32", "fp32", True, "many rows")
 
 
 # It needs an emulator and a cache of its own.
-@pytest.mark.alone
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("emulator")
 def test_some_layers_that_are_probed_again_agree_with_the_stored_table() -> None:

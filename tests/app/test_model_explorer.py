@@ -48,7 +48,6 @@ def assert_nodes_are_the_same(report: Report, loaded: Loaded) -> None:
         assert loaded.graphs[view.method][graph.partition("::")[2]] == "XnnpackBackend"
 
 
-@pytest.mark.alone
 def test_every_operator_of_a_real_run_is_found(real_run: Session, tmp_path: Path) -> None:
     report = analyze(real_run.plan.output_root).report
     graph, node_data = write_files(report, tmp_path)

@@ -60,7 +60,6 @@ def test_a_runner_that_an_experiment_names_may_have_its_own(tmp_path: Path, libr
         refuse_missing_operators(plan, settled, is_python=False)
 
 
-@pytest.mark.alone
 @pytest.mark.exhaustive
 def test_the_python_runner_runs_what_the_native_one_refuses(tmp_path: Path, libraries: None) -> None:
     need(find_custom_library(installed_sdk().prefix), "the installed wheel has no operators for language models")

@@ -128,7 +128,6 @@ def test_only_a_deep_validation_opens_the_traces(plan: Plan) -> None:
     assert "on_t1.etdump" in problem
 
 
-@pytest.mark.alone
 def test_a_real_run_is_valid_and_names_no_path_of_this_machine(real_run: Session) -> None:
     folder = real_run.plan.output_root
     assert validate_run(folder, deep=True) == []
@@ -138,7 +137,6 @@ def test_a_real_run_is_valid_and_names_no_path_of_this_machine(real_run: Session
             assert str(Path.home()).encode() + b"/" not in path.read_bytes(), path
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     "at",
     [

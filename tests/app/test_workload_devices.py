@@ -17,8 +17,6 @@ from parts import need
 from shared_exports import SharedExports
 from sshd import HOST
 
-pytestmark = pytest.mark.alone
-
 GROUPED = Quantization("linear-dynamic", weight_bits=4, group_size=32)
 WORKLOADS = ROOT / "model_profiling" / "configs" / "workloads"
 MODELS: dict[str, Callable[[SharedExports], Path]] = {

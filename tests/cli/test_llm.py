@@ -141,7 +141,6 @@ def test_what_other_runners_printed_is_shown(capsys: Capture) -> None:
     assert etprof.read_llm_log("a.log")[0]["prompt_tokens"] == 8
 
 
-@pytest.mark.alone
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("runner", ["native", "python"])
 def test_the_registrys_decoder_is_measured_by_the_real_runners(
@@ -161,7 +160,6 @@ def test_the_registrys_decoder_is_measured_by_the_real_runners(
         run_etprof("validate", str(out), "--deep")
 
 
-@pytest.mark.alone
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("quantization", "prefill", "decode"),

@@ -13,7 +13,6 @@ from parts import need
 
 
 @pytest.mark.exhaustive
-@pytest.mark.alone
 def test_quickstart_exports_runs_and_reports_and_can_be_repeated(tmp_path: Path) -> None:
     need(compiler_path(), "there is no C++ compiler")
     first = run_etprof("quickstart", "--out", str(tmp_path / "out_toy_cnn"))
@@ -33,7 +32,6 @@ def test_quickstart_exports_runs_and_reports_and_can_be_repeated(tmp_path: Path)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.alone
 def test_quickstart_under_emulation_says_which_operators_execute_sme2_kernels(emulator: str, tmp_path: Path) -> None:
     said = run_etprof("quickstart", "--platform", "emulated", "--out", str(tmp_path / "out_toy_cnn"))
     off, on = (said.index(f"emulated_sme2_{side}, 1 thread: SME2 executed: ") for side in ("off", "on"))

@@ -22,13 +22,11 @@ def test_without_adb_the_message_says_what_to_install(monkeypatch: pytest.Monkey
     assert "apt-get install adb" in raised.value.hint
 
 
-@pytest.mark.alone
 def test_the_only_device_needs_no_name(adbd: AdbDevice) -> None:
     assert open_shell() == AdbShell(SERIAL)
     assert run_script(open_shell(), "echo $((40 + 2))").text.strip() == "42"
 
 
-@pytest.mark.alone
 def test_of_two_devices_one_must_be_named(adbd: AdbDevice) -> None:
     adbd.adb("connect", "localhost:5555")
     with pytest.raises(UsageError, match="Several Android devices are attached") as raised:
@@ -38,7 +36,6 @@ def test_of_two_devices_one_must_be_named(adbd: AdbDevice) -> None:
     assert open_shell("localhost:5555") == AdbShell("localhost:5555")
 
 
-@pytest.mark.alone
 def test_no_device_at_all(adbd: AdbDevice) -> None:
     adbd.stop()
     adbd.adb("disconnect", SERIAL)
@@ -51,7 +48,6 @@ def test_no_device_at_all(adbd: AdbDevice) -> None:
         open_shell("R5CT")
 
 
-@pytest.mark.alone
 def test_an_offline_device_says_so_and_what_helps(adbd: AdbDevice) -> None:
     adbd.stop()
     with pytest.raises(DeviceError, match=f"The Android device {SERIAL} is offline") as raised:
@@ -81,7 +77,6 @@ def test_an_unauthorised_device_is_not_waited_for() -> None:
     assert "accept this computer's key" in error.hint
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("adbd")
 def test_etprof_devices_describes_what_is_attached(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices", "list"]) == 0
@@ -92,7 +87,6 @@ def test_etprof_devices_describes_what_is_attached(capsys: pytest.CaptureFixture
     assert "There is no Android device nowhere." in capsys.readouterr().out
 
 
-@pytest.mark.alone
 def test_a_device_whose_owner_has_not_accepted_the_key_is_called_unauthorised(adbd: AdbDevice) -> None:
     # The adb server is real; Debian's adbd lets everybody in, so that the device's refusal is played.
     serial = "127.0.0.1:5599"

@@ -19,7 +19,6 @@ from scripted_remote import scripted_remote
 from sshd import HOST
 
 # They start daemons and emulators.
-pytestmark = pytest.mark.alone
 
 
 @contextmanager

@@ -59,7 +59,6 @@ def test_an_answer_without_facts_is_refused() -> None:
         parse_auxiliary_vector("qemu: error while loading\n")
 
 
-@pytest.mark.alone
 def test_the_vector_length_is_the_one_reported(emulator: str, tmp_path: Path) -> None:
     source, program = tmp_path / "length.c", tmp_path / "length"
     source.write_text(

@@ -17,7 +17,7 @@ from foreign_roots import RootShell, find_root
 from scripted_device import a_job, with_experiment
 
 # They run programs of other systems, some under emulation.
-pytestmark = [pytest.mark.alone, pytest.mark.exhaustive]
+pytestmark = pytest.mark.exhaustive
 
 PARTS = RunnerParts()
 # By Debian's name of the architecture.

@@ -14,7 +14,6 @@ from etprof.devices.ssh import open_shell
 from sshd import HOST, Sshd
 
 # A real daemon for every test.
-pytestmark = pytest.mark.alone
 
 
 @pytest.fixture

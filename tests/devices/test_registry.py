@@ -101,7 +101,6 @@ def test_a_plan_runs_on_a_new_device(tree: Path, tmp_path: Path) -> None:
     assert "--prepare is for android and ssh devices." in said
 
 
-@pytest.mark.alone
 def test_a_new_device_joins_the_contract_test(tree: Path) -> None:
     contract = Path(__file__).with_name("test_contract.py")
     said = run(tree, "-m", "pytest", "-q", "-k", "loopback", "-p", "no:cacheprovider", str(contract))

@@ -25,7 +25,6 @@ from scripted_device import a_job, a_runnable_plan, run_scripted, with_experimen
 from scripted_remote import scripted_remote
 
 # Real daemons, and time limits that a busy machine would miss.
-pytestmark = pytest.mark.alone
 
 # A launcher whose first try waits for the cable to be pulled; the file it is given shows that it waits.
 _WAITS_ONCE = 'if [ -e "$1" ]; then shift; exec "$@"; fi; echo $$ > "$1"; sleep 60'

@@ -25,7 +25,6 @@ from scripted_remote import count_pushes, scripted_remote
 from sshd import HOST, running_sshd
 
 # Real daemons, mounted file systems and slow networks.
-pytestmark = pytest.mark.alone
 
 
 def test_a_folder_that_is_not_ours_is_not_changed(shell: RemoteShell, device_folder: Path) -> None:

@@ -25,7 +25,7 @@ from scripted_remote import count_pushes
 from sshd import HOST
 
 
-@pytest.fixture(params=[pytest.param(kind, marks=pytest.mark.alone) for kind in ("ssh", "android")])
+@pytest.fixture(params=["ssh", "android"])
 def name(request: pytest.FixtureRequest) -> str:
     request.getfixturevalue({"ssh": "sshd", "android": "adbd"}[request.param])
     return {"ssh": f"ssh:{HOST}", "android": f"android:{SERIAL}"}[request.param]
@@ -66,7 +66,6 @@ def test_a_run_that_keeps_its_files_leaves_what_the_next_one_needs(name: str, jo
     assert list(device_folder.iterdir()) == []
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("adbd")
 def test_what_was_kept_can_be_removed_without_a_run(job: Job, device_folder: Path) -> None:
     name = f"android:{SERIAL}"
@@ -78,7 +77,6 @@ def test_what_was_kept_can_be_removed_without_a_run(job: Job, device_folder: Pat
     assert [path.name for path in device_folder.iterdir()] == ["precious"]
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("adbd")
 def test_runners_of_ones_own_do_not_push_each_other_out(job: Job, tmp_path: Path, device_folder: Path) -> None:
     bundle = ensure_bundle(*resolve_parts("host", None, None, lambda _: None))

@@ -20,7 +20,6 @@ from scripted_remote import scripted_remote
 from sshd import HOST, Sshd
 
 # A real server, and a second user of this machine.
-pytestmark = pytest.mark.alone
 
 _OTHER_USER = 65534
 # A folder as ours look, with a runner in it that tells when it was started.

@@ -15,7 +15,6 @@ from parts import need
 from sshd import HOST, Sshd, running_sshd
 
 
-@pytest.mark.alone
 def test_scripts_share_one_connection(sshd: Sshd) -> None:
     shell = open_shell(HOST)
     try:
@@ -28,7 +27,6 @@ def test_scripts_share_one_connection(sshd: Sshd) -> None:
     assert not shell.folder.exists()
 
 
-@pytest.mark.alone
 def test_a_port_can_be_named(sshd: Sshd) -> None:
     shell = open_shell(f"{HOST}:{sshd.port}")
     assert shell.name == f"ssh:{HOST}:{sshd.port}"
@@ -36,7 +34,6 @@ def test_a_port_can_be_named(sshd: Sshd) -> None:
     shell.close()
 
 
-@pytest.mark.alone
 def test_a_changed_host_key_stops_everything(sshd: Sshd) -> None:
     sshd.stop()
     sshd.new_host_key()
@@ -47,14 +44,12 @@ def test_a_changed_host_key_stops_everything(sshd: Sshd) -> None:
     assert not isinstance(raised.value, ConnectionLostError)
 
 
-@pytest.mark.alone
 def test_an_unknown_host_key_is_not_accepted_silently(sshd: Sshd) -> None:
     (sshd.folder / "known_hosts").write_text("")
     with pytest.raises(DeviceError, match="is not known here"):
         open_shell(HOST)
 
 
-@pytest.mark.alone
 def test_a_refused_key_says_what_to_load(sshd: Sshd) -> None:
     (sshd.folder / "authorized_keys").write_text("")
     with pytest.raises(DeviceError, match=f"{HOST} rejected your key") as raised:
@@ -62,7 +57,6 @@ def test_a_refused_key_says_what_to_load(sshd: Sshd) -> None:
     assert "ssh-add" in raised.value.hint
 
 
-@pytest.mark.alone
 def test_a_server_that_is_not_there(sshd: Sshd) -> None:
     sshd.stop()
     with pytest.raises(ConnectionLostError, match="Connection refused"):
@@ -81,7 +75,6 @@ def test_an_address_that_is_not_valid_is_refused(place: str) -> None:
         open_shell(place)
 
 
-@pytest.mark.alone
 def test_nothing_is_left_of_a_connection(sshd: Sshd) -> None:
     shell = open_shell(HOST)
     shell.close()
@@ -89,7 +82,6 @@ def test_nothing_is_left_of_a_connection(sshd: Sshd) -> None:
     assert str(shell.folder) not in running
 
 
-@pytest.mark.alone
 def test_a_jump_host_of_the_configuration_is_used(sshd: Sshd, tmp_path: Path) -> None:
     with running_sshd(tmp_path / "jump") as jump:
         ours, theirs = (server.folder / "ssh_config" for server in (sshd, jump))
@@ -106,7 +98,6 @@ def test_a_jump_host_of_the_configuration_is_used(sshd: Sshd, tmp_path: Path) ->
             assert (server.folder / "sshd.log").read_text().count("Accepted publickey") == 1
 
 
-@pytest.mark.alone
 def test_a_key_that_only_the_agent_has_is_enough(sshd: Sshd, tmp_path: Path) -> None:
     need(shutil.which("ssh-agent"), "there is no ssh-agent")
     socket, key, config = tmp_path / "agent", sshd.folder / "user_key", sshd.folder / "ssh_config"

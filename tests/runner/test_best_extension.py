@@ -13,7 +13,7 @@ from etprof.store.session_file import load_session
 from parts import need
 
 # It samples real kernels.
-pytestmark = [pytest.mark.alone, pytest.mark.portable, pytest.mark.usefixtures("runner")]
+pytestmark = [pytest.mark.portable, pytest.mark.usefixtures("runner")]
 
 # Programs that QEMU executes get their CPU from the environment: where tests do, one machine has three CPUs.
 EMULATED = {"max": "SME2", "max,sme=off": "i8mm and dot product", "cortex-a76": "dot product"}

@@ -28,7 +28,7 @@ from parts import need
 from runner_block import run_block
 
 # They build runners, in a cache of their own.
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("own_cache")]
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 STRICT = "-DCMAKE_CXX_FLAGS=-Werror"
 

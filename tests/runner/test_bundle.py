@@ -21,7 +21,7 @@ from etprof.traces.etdump import read_etdump
 from runner_block import Block, read_values, run_block, signal_to_noise_db
 
 # They build runners, in a cache of their own.
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("own_cache")]
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 _LEAST_SNR_DB = {"fp32": 90, "fp16": 45, "int8": 20}
 _SME = ["sme", "sme2", "sme2p1", "sme_i16i32", "sme_bi32i32", "sme_b16b16", "sme_f16f16"]

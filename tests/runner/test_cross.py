@@ -32,7 +32,6 @@ def test_an_unknown_target_offers_the_nearest() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.alone
 @pytest.mark.usefixtures("own_cache")
 def test_a_toolchain_file_and_a_prefix_build_for_another_machine(
     emulator: str, models: Path, tmp_path: Path, cache: Path
@@ -53,7 +52,6 @@ def test_a_toolchain_file_and_a_prefix_build_for_another_machine(
     assert run_block(command, models / "fp32.pte", tmp_path / "block").result["error"] == ""
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("own_cache")
 def test_the_wheel_of_the_installed_version_is_downloaded_once(cache: Path) -> None:
     need(shutil.which(CROSS_COMPILER), f"there is no {CROSS_COMPILER}")
@@ -65,7 +63,6 @@ def test_the_wheel_of_the_installed_version_is_downloaded_once(cache: Path) -> N
     assert list((cache / "sdks").glob("fetching-*")) == []
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("own_cache")
 def test_a_wheel_that_is_not_available_leaves_nothing(cache: Path) -> None:
     need(host_target().name != "linux-arm64", "this machine needs no other wheel")
@@ -104,7 +101,6 @@ def test_android_has_no_wheel_and_says_what_to_name_instead(tmp_path: Path, monk
 
 
 @pytest.mark.exhaustive
-@pytest.mark.alone
 @pytest.mark.usefixtures("own_cache", "emulator")
 def test_with_an_ndk_and_the_libraries_in_their_place_android_needs_no_further_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -27,7 +27,7 @@ from etprof.traces.program_graph import read_graphs
 from runner_block import run_block
 
 # They need an emulator and a cache of their own, and take minutes; app/test_devices.py proves the same of one model.
-pytestmark = [pytest.mark.alone, pytest.mark.exhaustive]
+pytestmark = pytest.mark.exhaustive
 
 # Which operators of each model run on SME2, in order; the others run on NEON.
 EXPECTED = {

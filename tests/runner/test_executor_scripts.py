@@ -13,7 +13,6 @@ from etprof.runner.stock import identify_runner
 from runner_block import run_block
 
 # They run the native runner, which is built in a cache of the tests' own.
-pytestmark = pytest.mark.alone
 
 
 def test_both_scripts_run_the_same_program_and_one_hides(runner: NativeRunner, models: Path, tmp_path: Path) -> None:

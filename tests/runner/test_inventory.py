@@ -37,7 +37,6 @@ def test_every_whole_runner_of_the_cache_is_listed(empty_cache: Path) -> None:
     assert read_inventory()[-2:] == [("also built", f"{r.description}: {r.path}") for r in (one, other)]
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("own_cache")
 def test_the_current_runner_is_shown_as_such_and_only_once(runner: NativeRunner) -> None:
     rows = read_inventory()

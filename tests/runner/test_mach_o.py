@@ -214,7 +214,6 @@ def test_the_libraries_of_the_macos_wheel_name_their_kernels(reader: Reader) -> 
 
 
 @pytest.mark.exhaustive
-@pytest.mark.alone
 @pytest.mark.usefixtures("own_cache")
 def test_kernels_are_as_long_in_the_macos_wheel_as_in_the_one_for_linux(reader: Reader) -> None:
     (image,) = reader.read_file(macos_sdk().prefix / "lib" / "libexecutorch_backend_xnnpack.dylib")

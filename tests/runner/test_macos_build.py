@@ -30,7 +30,6 @@ def list_libraries(program: bytes) -> list[str]:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.alone
 def test_the_runner_for_macos_compiles_and_links(tmp_path: Path) -> None:
     compiler = macos_compiler(tmp_path)
     scratch = tmp_path / "build"

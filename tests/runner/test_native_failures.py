@@ -14,7 +14,6 @@ from etprof.runner.build import NativeRunner
 from runner_block import run_block
 
 # They run and time the native runner, which is built in a cache of the tests' own.
-pytestmark = pytest.mark.alone
 
 USAGE, HIDING, MODEL_UNREADABLE, MODEL_INVALID, INPUTS, EXECUTION, NOT_WRITTEN, CRASHED = 2, 3, 5, 6, 7, 8, 9, 70
 

@@ -15,7 +15,6 @@ from etprof.traces.runner_result import read_output_values, read_runner_result
 from runner_block import Block, run_block
 
 # They run the native runner, which is built in a cache of the tests' own.
-pytestmark = pytest.mark.alone
 
 _PYTHON = (sys.executable, "-m", "etprof.runner.python_runner")
 

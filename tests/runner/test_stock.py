@@ -56,13 +56,11 @@ def test_a_stock_runner_cannot_hide_features(tmp_path: Path) -> None:
         build_stock_flags(runner, make_job(tmp_path, hide_isa=("sme", "sme2")))
 
 
-@pytest.mark.alone
 def test_our_own_runner_is_recognised(runner: NativeRunner) -> None:
     found = identify_runner(runner.path)
     assert (found.is_ours, found.architecture) == (True, host_architecture())
 
 
-@pytest.mark.alone
 def test_a_runner_for_another_machine_is_recognised(arm_bundle: Bundle) -> None:
     found = identify_runner(arm_bundle.folder / "bin" / "etprof_runner")
     assert (found.is_ours, found.architecture) == (True, "arm64")

@@ -19,7 +19,6 @@ from etprof.traces.steps_file import read_steps
 from runner_block import Block, run_block, signal_to_noise_db
 
 # They run the native runner, which is built in a cache of the tests' own.
-pytestmark = pytest.mark.alone
 
 _PYTHON = (sys.executable, "-m", "etprof.runner.python_runner")
 

@@ -83,7 +83,6 @@ EDGETAM = "onboard_edgetam"
 LONG = (EDGETAM, "validate_workflow", "minimal_smoke_test", "regression_check", "export_model")
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.exhaustive] if name in LONG else []) for name in CASES]
 )
@@ -106,7 +105,6 @@ def android(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield f"--device-folder {folder}"
 
 
-@pytest.mark.alone
 def test_profiling_on_android(workspace: Workspace, android: str) -> None:
     workspace.execute("export_model")
     plan = {"x86_64": X86_PLAN, "arm64": "model_profiling/configs/templates/android_template.json"}[host_architecture()]
@@ -115,13 +113,11 @@ def test_profiling_on_android(workspace: Workspace, android: str) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.alone
 def test_the_whole_workflow_on_android(workspace: Workspace, android: str) -> None:
     workspace.verify("validate_workflow", {"platform": "android", "out": "out_validated", "options": android})
     assert (workspace.folder / "out_validated/runs/android/manifest.json").exists()
 
 
-@pytest.mark.alone
 @pytest.mark.exhaustive
 def test_the_whole_workflow_under_emulation(workspace: Workspace) -> None:
     need(shutil.which(CROSS_COMPILER), f"there is no {CROSS_COMPILER}")
@@ -133,7 +129,6 @@ def test_the_whole_workflow_under_emulation(workspace: Workspace) -> None:
     assert "emulated: times not meaningful" in (workspace.folder / "out_validated/runs/emulated/report.md").read_text()
 
 
-@pytest.mark.alone
 def test_what_is_not_here_is_unknown(workspace: Workspace) -> None:
     workspace.execute("export_model")
     said = workspace.verify("run_profiling", {"device": "android:nowhere"}, expect=3)
