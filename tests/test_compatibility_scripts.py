@@ -184,6 +184,7 @@ def test_a_model_that_was_not_measured_is_refused(tmp_path: Path) -> None:
     assert "is not the model that" in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_hint_can_be_typed_where_no_environment_is_active(clone: Path) -> None:
     plan = {
         "model": "out_toy_cnn/artifacts/toy_cnn_xnnpack_fp16.pte",

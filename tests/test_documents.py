@@ -128,6 +128,7 @@ def test_a_broken_link_or_anchor_breaks_the_site(link: str, tmp_path: Path) -> N
     assert "no-such" in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_no_page_is_wider_than_a_phone_or_a_desktop(site: Path, browser: Browser) -> None:
     """What is wide, code and tables, scrolls within the page."""
     pages = [page for page in site.rglob("*.html") if "sample" not in page.relative_to(site).parts]

@@ -50,6 +50,7 @@ def test_info_without_a_compiler_says_which_runner_is_used(
     assert "not built: there is no C++ compiler, so the Python runner is used" in capfd.readouterr().out
 
 
+@pytest.mark.exhaustive
 def test_a_bundle_is_written_where_asked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     archive = tmp_path / "new folder" / "runner.tar.gz"
     assert main(["runner", "build", "--bundle", str(archive)]) == 0

@@ -46,6 +46,7 @@ def run_once(request: DeviceRequest, job: Job) -> None:
             assert opened.device.run(job).problem == ""
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_keeps_its_files_leaves_what_the_next_one_needs(name: str, job: Job, device_folder: Path) -> None:
     said = list[str]()
     keeping = replace(parse_device(name), folder=str(device_folder), keep=True, progress=said.append)

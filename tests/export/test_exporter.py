@@ -132,7 +132,12 @@ class TestReuse:
         assert not export_model(tiny(force=True)).reused
 
     @pytest.mark.parametrize(
-        "name", ["tiny_xnnpack_fp32.pte", "tiny_xnnpack_fp32.input_0.bin", "tiny_xnnpack_fp32.reference_0.bin"]
+        "name",
+        [
+            "tiny_xnnpack_fp32.pte",
+            pytest.param("tiny_xnnpack_fp32.input_0.bin", marks=pytest.mark.exhaustive),
+            pytest.param("tiny_xnnpack_fp32.reference_0.bin", marks=pytest.mark.exhaustive),
+        ],
     )
     def test_a_file_that_was_changed_is_exported_again(self, tiny: Callable[..., ExportRequest], name: str) -> None:
         folder = export_model(tiny()).pte.parent
