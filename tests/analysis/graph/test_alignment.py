@@ -166,6 +166,16 @@ def test_portable_operators_are_aligned_with_those_that_were_not_delegated(tmp_p
     assert {each: node.module_path for each, node in list_mapped([alignment]).items()} == {"p0": "", "p1": "head"}
 
 
+def test_views_that_the_runtime_calls_between_operators_are_no_operators(tmp_path: Path) -> None:
+    undelegated = (a_node(0, "aten::mean.out", module="norm"), a_node(1, "aten::cat.out", module="head"))
+    names = ("OPERATOR_CALL", "native_call_mean.out", "OPERATOR_CALL", "OPERATOR_CALL", "native_call_cat.out")
+    trace = read_inferences(tmp_path, an_inference(portable=a_call(*names)))
+    (alignment,) = align_traces(a_graph(undelegated=undelegated), trace)
+    assert alignment.confidence == "partial"
+    found = {name: node.module_path for name, node in zip(alignment.names, alignment.nodes, strict=True) if node}
+    assert found == {"native_call_mean.out": "norm", "native_call_cat.out": "head"}
+
+
 @pytest.mark.parametrize(
     "events",
     [["Sigmoid"], ["Sigmoid", "TanH", "TanH"], ["TanH", "Sigmoid"], ["Sigmoid", "Softmax"], []],

@@ -49,6 +49,12 @@ def test_a_unary_operator_may_become_a_table_look_up() -> None:
     assert options(a_node(0, "XNNSigmoid")) == [{("Sigmoid",), (TABLE_LOOKUP,)}]
 
 
+def test_a_tensor_times_itself_may_be_a_square() -> None:
+    x, y = a_tensor(1, 4), a_tensor(2, 4)
+    assert find_alternatives([a_node(0, "XNNMultiply", inputs=(x, x))]) == [(("Multiply",), ("Square",))]
+    assert find_alternatives([a_node(0, "XNNMultiply", inputs=(x, y))]) == [(("Multiply",),)]
+
+
 def test_only_a_node_with_limits_may_be_followed_by_a_clamp() -> None:
     assert options(a_node(0, "XNNAdd"), a_node(1, "XNNAdd", clamped=True)) == [{("Add",)}, {("Add",), ("Add", "Clamp")}]
 

@@ -12,11 +12,18 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from etprof.analysis.graph.event_patterns import find_alternatives, find_portable_alternatives, plain_event
+from etprof.analysis.graph.event_patterns import (
+    UNNAMED_CALL,
+    find_alternatives,
+    find_portable_alternatives,
+    plain_event,
+)
 from etprof.core.graph import NO_HANDLE, GraphNode, ModelGraph
 from etprof.core.operators import DELEGATED, PORTABLE, OperatorId, OperatorSamples
 
 Reach = NDArray[np.bool_]
+# What the runtime records where it calls views of tensors, up to four in a row: like operators, but no graph has them.
+_VIEWS = tuple((UNNAMED_CALL,) * count for count in range(5))
 
 
 @dataclass(frozen=True)
@@ -62,16 +69,22 @@ def align_operators(tables: Sequence[OperatorSamples], graph: ModelGraph) -> tup
             nodes = graph.partitions[call] if table.calls == len(graph.partitions) else ()
             events = groups.get((DELEGATED, call), [])
             alignments.append(Alignment(call, kind, *_lay_over(table, events, nodes, find_alternatives(nodes))))
-        alternatives = [find_portable_alternatives(node) for node in graph.undelegated]
+        portable = _add_views(graph.undelegated)
+        alternatives = [find_portable_alternatives(node) if node else _VIEWS for node in portable]
         events = groups.get((PORTABLE, 0), [])
-        alignments.append(Alignment(-1, kind, *_lay_over(table, events, graph.undelegated, alternatives)))
+        alignments.append(Alignment(-1, kind, *_lay_over(table, events, portable, alternatives)))
     return tuple(alignment for alignment in alignments if alignment.nodes)
+
+
+def _add_views(nodes: Sequence[GraphNode]) -> list[GraphNode | None]:
+    """The nodes, and a None wherever views may have been called; without nodes nothing is known of the events."""
+    return [each for node in nodes for each in (None, node)] + [None] if nodes else []
 
 
 def _lay_over(
     table: OperatorSamples,
     events: Sequence[int],
-    nodes: Sequence[GraphNode],
+    nodes: Sequence[GraphNode | None],
     alternatives: Sequence[Sequence[Sequence[str]]],
 ) -> tuple[tuple[OperatorId, ...], tuple[str, ...], tuple[GraphNode | None, ...]]:
     """The identities, the names and the nodes of these events."""
@@ -80,13 +93,14 @@ def _lay_over(
     return tuple(table.identities[at] for at in events), names, tuple(_choose(nodes, some) for some in found)
 
 
-def _choose(nodes: Sequence[GraphNode], candidates: set[int]) -> GraphNode | None:
+def _choose(nodes: Sequence[GraphNode | None], candidates: set[int]) -> GraphNode | None:
     """The node that an event comes from; of several nodes of one and the same edge operator, the first."""
-    if len(candidates) > 1:
-        handles = {nodes[i].debug_handle for i in candidates}
+    found = [nodes[i] for i in sorted(candidates)]
+    if len(found) > 1:
+        handles = {node.debug_handle if node else None for node in found}
         if len(handles) > 1 or handles & {None, NO_HANDLE}:
             return None
-    return nodes[min(candidates)] if candidates else None
+    return found[0] if found else None
 
 
 def align(events: Sequence[str], alternatives: Sequence[Sequence[Sequence[str]]]) -> tuple[set[int], ...]:

@@ -10,6 +10,8 @@ from etprof.core.graph import GraphNode, TensorSpec
 PACK, CLAMP, CONVERT = "Pack LH", "Clamp", "Convert"
 # A table look-up that replaces a unary operator between two conversions.
 TABLE_LOOKUP = "Invalid Unary Op"
+# Of a kernel that does not record its name.
+UNNAMED_CALL = "OPERATOR_CALL"
 
 _CONVOLUTIONS = ("Convolution", "Fully Connected")
 _UNARY = {
@@ -89,10 +91,17 @@ def _list_options(
 ) -> tuple[tuple[str, ...], ...]:
     before: list[tuple[str, ...]] = [(), (PACK,), (CONVERT,)] if node.type in PACKABLE else [()]
     after: list[tuple[str, ...]] = [(), (CLAMP,)] if node.is_clamped and node.type != "XNNClamp" else [()]
-    options = [(*b, event, *a) for b, event, a in product(before, EVENTS.get(node.type, ()), after)]
+    options = [(*b, event, *a) for b, event, a in product(before, _list_events(node), after)]
     if _is_of_one_tensor(node, made_by):
         return (*options, ())
     return (*options, ()) if _may_vanish(node, later) else tuple(options)
+
+
+def _list_events(node: GraphNode) -> tuple[str, ...]:
+    events = EVENTS.get(node.type, ())
+    factors = [tensor.id for tensor in node.inputs]
+    squares = node.type == "XNNMultiply" and len(factors) == 2 and factors[0] is not None and factors[0] == factors[1]
+    return (*events, "Square") if squares else events
 
 
 def _is_of_one_tensor(node: GraphNode, made_by: Mapping[int, GraphNode]) -> bool:
@@ -141,4 +150,4 @@ def _feeds(node: GraphNode, other: GraphNode) -> bool:
 
 def find_portable_alternatives(node: GraphNode) -> tuple[tuple[str, ...], ...]:
     """A kernel records its operator's name; one that was registered by hand records the call alone."""
-    return ((plain_event(node.type),), ("OPERATOR_CALL",))
+    return ((plain_event(node.type),), (UNNAMED_CALL,))
