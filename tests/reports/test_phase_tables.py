@@ -141,7 +141,7 @@ def test_the_first_screen_names_the_phases(report: Report) -> None:
     assert [row[0] for row in screen.phases] == ["prefill (1 step)", "decode (16 steps)"]
     assert screen.phases[0][1] == "8.01 ms"
     assert screen.kernels == (
-        "SME2, part of the samples in Convolution and GEMM: "
+        "SME2 executed: yes; part of the samples in Convolution and GEMM: "
         "prefill 100.0 % (95.8 % to 100.0 %), decode 0.0 % (0.0 % to 0.3 %).",
     )
 

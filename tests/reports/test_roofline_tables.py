@@ -42,7 +42,7 @@ def test_a_sentence_says_what_an_inference_cannot_beat_and_where_most_is_lost(re
 
 def test_bounds_are_shares_of_time_and_ceilings_say_where_they_come_from(report: Report) -> None:
     _, roofline = list_shown(report)[-1]
-    assert bounds_sentence(roofline).startswith("Bound, by time: compute ")
+    assert bounds_sentence(roofline).startswith("Lowest ceiling, by time: compute ")
     assert evidence_sentence(roofline).startswith("Ceilings are those of the best instructions")
     seen = tuple(replace(row, is_executed=bool(row.ceiling)) for row in roofline.rows)
     assert evidence_sentence(replace(roofline, rows=seen)) == (

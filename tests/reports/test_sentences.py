@@ -10,12 +10,12 @@ from etprof.core.advice import ModelStep, SavedFrom
 from etprof.core.estimates import Interval, Verdict
 from etprof.core.findings import Finding, FindingKind, group_findings
 from etprof.core.plan import Variant
-from etprof.core.report import NextStep, Report
-from etprof.core.rows import KernelUse
+from etprof.core.report import NextStep, Report, RollupChange
+from etprof.core.rows import NO_MODULE, KernelUse, RollupRow
 from etprof.core.units import NO_TIMES
 from etprof.reports import sentences as say
 from evidence_builder import an_evidence, sampled_operator
-from report_builder import a_report
+from report_builder import a_report, with_kernels
 
 
 @pytest.fixture
@@ -48,13 +48,35 @@ def test_the_noise_floor_is_a_number_or_nothing(report: Report) -> None:
     assert say.noise_sentence(replace(comparison, noise_floor=None)) == ""
 
 
+def test_medians_of_another_ratio_are_explained(report: Report) -> None:
+    comparison = report.comparisons[0]
+    assert say.medians_sentence(comparison, report) == ""
+    other = replace(comparison, speedup=Interval(2.1, 2.0, 2.2, 0.95))
+    assert say.medians_sentence(other, report).startswith("The medians have a ratio of 2.40x; the speed-up compares")
+    assert say.medians_sentence(replace(comparison, speedup=None), report) == ""
+
+
+def test_the_modules_that_take_most_time_are_named_where_any_is_known(report: Report) -> None:
+    rows = [RollupRow(name, 1, 1.0, share, None, None) for name, share in (("head", 0.5), (NO_MODULE, 0.3))]
+    changes = [RollupChange(row.name, None, row) for row in rows]
+    known = replace(report.comparisons[0], rollups={"module": tuple(changes)})
+    assert say.modules_sentence(known) == "head 50.0 %, no module 30.0 % of the time."
+    assert say.modules_sentence(replace(known, rollups={"module": tuple(changes[1:])})) == ""
+    assert say.modules_sentence(replace(known, rollups={})) == ""
+
+
+def test_variants_that_could_use_the_extension_come_first_in_the_evidence(tmp_path: Path) -> None:
+    sampled = say.list_sampled(with_kernels(a_report(tmp_path)))
+    assert [(v.variant.experiment, v.evidence.shown) for v in sampled if v.evidence] == [("on", True), ("off", False)]
+
+
 def test_the_bottleneck_moves_or_stays_or_is_unknown(report: Report) -> None:
     comparison = report.comparisons[0]
     assert say.bottleneck_sentence(comparison) == (
         "The bottleneck moves from Convolution (62.5 % of the time before, 38.6 % after) to Data Movement "
-        "(17.8 % of the time before, 43.8 % after)."
+        "(17.8 % of the time before, 43.8 % after). Above all: transpose (36.1 %)."
     )
-    same = replace(comparison, bottleneck_after="Convolution")
+    same = replace(comparison, bottleneck_after="Convolution", operators=())
     assert say.bottleneck_sentence(same) == "Bottleneck: Convolution before (62.5 % of the time) and after (38.6 %)."
     assert say.bottleneck_sentence(replace(comparison, bottleneck_before="")) == ""
 
@@ -160,7 +182,7 @@ def test_it_is_said_why_there_is_no_next_step(report: Report) -> None:
 def test_data_movement_is_summed_up_with_its_hotspot(report: Report) -> None:
     variant = report.variants[1]
     assert say.layout_sentence(variant) == (
-        "on, 1 thread: data movement takes 0.854 ms (43.8 %) of each inference; operators: 3. "
+        "on, 1 thread: layout changes and copies take 0.854 ms (43.8 %) of each inference; operators: 3. "
         "Of these transposes: 2, 0.704 ms. Hotspot: Transpose (ND, X32) #1, 0.402 ms (20.6 %)."
     )
     assert say.layout_sentence(replace(variant, layout_changes=())) == ""

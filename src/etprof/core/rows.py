@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from etprof.core.operators import OperatorId
 from etprof.core.work import Work
 
+# The group of operators whose module is not known.
+NO_MODULE = "no module"
+
 
 @dataclass(frozen=True)
 class Accounting:

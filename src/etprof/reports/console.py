@@ -62,8 +62,11 @@ def _parts(report: Report, width: int | None) -> Iterator[str]:
 def _measured_parts(report: Report, width: int | None) -> Iterator[str]:
     """The verdicts, the latencies, whether to trust them, and where the time goes."""
     compared = report.comparisons
-    said = ((sentences.verdict_sentence(each), sentences.noise_sentence(each)) for each in compared)
-    yield _paragraph((each for pair in said for each in pair), width) if compared else ""
+    said = (
+        (sentences.verdict_sentence(c), sentences.noise_sentence(c), sentences.medians_sentence(c, report))
+        for c in compared
+    )
+    yield _paragraph((each for parts in said for each in parts), width) if compared else ""
     yield _latencies(report, width)
     if report.compares_programs:
         yield render_table(program_tables.as_text_table(program_tables.build_table(report)), width)
@@ -77,7 +80,8 @@ def _measured_parts(report: Report, width: int | None) -> Iterator[str]:
     yield _paragraph([sentences.trust_sentence(report)], width)
     for comparison in compared:
         yield render_table(_category_table(comparison, unit), width) if comparison.categories else ""
-        yield _paragraph([sentences.bottleneck_sentence(comparison)], width)
+        modules = sentences.modules_sentence(comparison)
+        yield _paragraph([sentences.bottleneck_sentence(comparison), f"Modules: {modules}" if modules else ""], width)
 
 
 def _phase_parts(report: Report, width: int | None) -> Iterator[str]:

@@ -47,6 +47,7 @@ class FirstScreen:
     bars: tuple[TimeBar, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     bottleneck: str
+    modules: str
     steps: tuple[NextStep, ...]
     phase_headings: tuple[str, ...] = ()
     phases: tuple[tuple[str, ...], ...] = ()
@@ -69,6 +70,7 @@ def build_first_screen(report: Report) -> FirstScreen:
         bars=_build_bars(drawn, compared[:1], phase_tables.unit_of(report)),
         rows=_build_rows(drawn),
         bottleneck=sentences.bottleneck_sentence(compared[0]) if compared else "",
+        modules=sentences.modules_sentence(compared[0]) if compared else "",
         steps=tuple(each for each in report.next_steps if focus in (None, each.variant))[:_STEPS],
         **_build_phases(report),
     )

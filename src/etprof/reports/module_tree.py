@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 from etprof.core.categories import DELEGATE_OVERHEAD
 from etprof.core.report import Comparison, Report, VariantReport
+from etprof.core.rows import NO_MODULE
 from etprof.core.units import format_count, format_ms, format_percent, format_ratio
 from etprof.reports.palette import Colour, category_colour
 
 # Boxes below this part of the whole are too narrow to be seen, rows below it too short to be read about.
 _SMALLEST_BOX, _SMALLEST_ROW = 0.001, 0.005
+_LABELLED_BOX = 0.06
 _MOST_ROWS = 150
-_NO_MODULE, _OVERHEAD = "no module", "delegate and framework overhead"
+_OVERHEAD = "delegate and framework overhead"
 # What an inserted operator's place begins with.
 _BESIDE = ("before ", "after ")
 # From which speed-up on a box has which colour; the first is that of modules that became slower.
@@ -52,6 +54,11 @@ class ModuleBox:
     @property
     def speedup(self) -> float | None:
         return self.before_ms / self.after_ms if self.before_ms and self.after_ms else None
+
+    @property
+    def label(self) -> str:
+        """With its share where the box is wide enough for it."""
+        return f"{self.name} {format_percent(self.width, 0)}" if self.width >= _LABELLED_BOX else self.name
 
     @property
     def hint(self) -> str:
@@ -147,7 +154,7 @@ def _find_module(path: str) -> str:
     """An operator that the export inserted counts with the module it stands beside."""
     for word in _BESIDE:
         path = path.removeprefix(word)
-    return path or _NO_MODULE
+    return path or NO_MODULE
 
 
 def _build_tree(report: Report, title: str, names: Sequence[str], timed: Iterator[Timed]) -> ModuleTree:
@@ -155,7 +162,7 @@ def _build_tree(report: Report, title: str, names: Sequence[str], timed: Iterato
     for each in timed:
         node = root
         node.timed.append(each)
-        parts = [each.path] if each.path in (_NO_MODULE, _OVERHEAD) else each.path.split(".")
+        parts = [each.path] if each.path in (NO_MODULE, _OVERHEAD) else each.path.split(".")
         for depth, part in enumerate(parts, start=1):
             node = node.children.setdefault(part, _Node(part, ".".join(parts[:depth])))
             node.timed.append(each)

@@ -90,15 +90,17 @@ def list_kernels(report: Report) -> Iterator[str]:
 
 
 def kernels_sentence(report: Report, most: int) -> str:
-    """The extension's part of the samples in each of the first phases; empty where nothing was sampled."""
-    extension, shares = "", []
+    """Whether the extension executed, and its part of the samples in each of the first phases."""
+    extension, shares, executed = "", [], False
     for row in rank_phases(report.phases)[:most] if report.phases else ():
         found = next((v.kernels for v in row.variants if v.kernels and v.kernels.shown is not False), None)
         if found:
             extension = found.extension
             shares.append(f"{row.name} {_share_text(found.share)}")
+            executed |= bool(found.share and found.share.value > 0)
     kinds = " and ".join(COMPUTE)
-    return f"{extension}, part of the samples in {kinds}: {', '.join(shares)}." if shares else ""
+    said = f"{extension} executed: {'yes' if executed else 'no'}; part of the samples in {kinds}"
+    return f"{said}: {', '.join(shares)}." if shares else ""
 
 
 def _share_text(share: Interval | None) -> str:

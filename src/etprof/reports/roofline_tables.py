@@ -7,12 +7,15 @@ from etprof.core.report import Report
 from etprof.core.roofline import Roofline, RooflineGroup, RooflineRow
 from etprof.core.units import format_ms, format_percent, format_rate
 from etprof.reports.rollup_tables import RollupColumn, RollupTable
-from etprof.reports.sentences import EMULATED, NO_GRAPH
+from etprof.reports.sentences import EMULATED, NO_GRAPH, has_graph
 from etprof.reports.text_table import Column, TextTable, render_table, wrap
 
 _NO_PEAKS = "Not known: what this CPU can do at most. Measure it with `etprof devices peaks {}`, then report again."
 _NO_WORK = "Not known: the work of the operators, which follows from the shapes in the model's graph."
+_CHANGING_WORK = "Not known: the work of the operators, which changes with the shapes of each step."
 _MOST_BOUNDS = 3
+# Operators below this part of their ceiling are far from it; less of them than this part of the time goes unsaid.
+_FAR_BELOW, _WORTH_SAYING = 0.1, 0.1
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def missing_sentence(report: Report) -> str:
     if not rows:
         return "Not known: no trace shows how long the operators take."
     if not any(row.work for row in rows):
-        return f"{_NO_WORK} {NO_GRAPH}"
+        return _CHANGING_WORK if report.phases and has_graph(report) else f"{_NO_WORK} {NO_GRAPH}"
     device = report.context.get("device", "")
     return _NO_PEAKS.format("local" if device in ("", "this machine") else device)
 
@@ -73,11 +76,18 @@ def roofline_sentence(label: str, roofline: Roofline) -> str:
 
 
 def bounds_sentence(roofline: Roofline) -> str:
-    """What the operators are bound by, as shares of their time."""
+    """What the ceilings of the operators are due to, as shares of their time, and how much is far below them."""
     whole = roofline.covered_ms
     ranked = sorted(roofline.bounds_ms.items(), key=lambda item: -item[1])[:_MOST_BOUNDS]
     parts = [f"{bound} {format_percent(ms / whole, 0)}" for bound, ms in ranked if whole]
-    return f"Bound, by time: {', '.join(parts)}." if parts else ""
+    if not parts:
+        return ""
+    far = sum(row.mean_ms for row in roofline.rows if row.ceiling and row.share_of_ceiling < _FAR_BELOW) / whole
+    said = (
+        f" Operators below {format_percent(_FAR_BELOW, 0)} of their ceiling take {format_percent(far, 0)} of the time: "
+        "not the CPU's limit, but their kernels or shapes hold them back."
+    )
+    return f"Lowest ceiling, by time: {', '.join(parts)}.{said if far >= _WORTH_SAYING else ''}"
 
 
 def evidence_sentence(roofline: Roofline) -> str:

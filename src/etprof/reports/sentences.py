@@ -9,7 +9,7 @@ from etprof.core.estimates import Interval, Verdict
 from etprof.core.findings import ABOUT_THE_MODEL, FindingGroup, FindingKind
 from etprof.core.kernel_evidence import KernelEvidence
 from etprof.core.report import CategoryChange, Comparison, NextStep, Report, VariantReport
-from etprof.core.rows import ApartRow, KernelUse
+from etprof.core.rows import NO_MODULE, ApartRow, KernelUse
 from etprof.core.units import NO_TIMES, NS_PER_MS, NS_PER_US, format_count, format_ms, format_percent, format_ratio
 
 EMULATED = "This device is emulated: the kernels that run are real, the times are not meaningful and not shown."
@@ -27,6 +27,9 @@ NO_DOUBT = "None: nothing in the data casts doubt on the numbers."
 
 _MICROSECOND_MS = NS_PER_US / NS_PER_MS
 _MOST_MESSAGES = 6
+_MODULES = 3
+# Medians whose ratio differs from the speed-up by this part make a reader ask why.
+_OTHER_RATIO = 0.02
 
 
 def verdict_sentence(comparison: Comparison) -> str:
@@ -48,18 +51,52 @@ def noise_sentence(comparison: Comparison) -> str:
     return f"Noise floor: {format_percent(comparison.noise_floor)}."
 
 
+def medians_sentence(comparison: Comparison, report: Report) -> str:
+    """Why the medians of the latencies have another ratio than the speed-up; empty where they have not."""
+    latencies = [report.of(side).latency for side in (comparison.baseline, comparison.candidate)]
+    medians = [latency.median_ms for latency in latencies if latency]
+    if comparison.speedup is None or len(medians) != 2 or not medians[1]:
+        return ""
+    ratio = medians[0] / medians[1]
+    if abs(ratio / comparison.speedup.value - 1) < _OTHER_RATIO:
+        return ""
+    return (
+        f"The medians have a ratio of {format_ratio(ratio)}; the speed-up compares blocks that ran next to each other, "
+        "so that a drift of the machine cancels."
+    )
+
+
 def bottleneck_sentence(comparison: Comparison) -> str:
-    """The bottleneck before and after, with their shares; empty where a trace is missing."""
+    """The bottleneck before and after, with their shares, and what it is now; empty where a trace is missing."""
     shares = {shift.name: shift for shift in comparison.categories}
     before, after = shares.get(comparison.bottleneck_before), shares.get(comparison.bottleneck_after)
     if before is None or after is None:
         return ""
+    longest = _longest_kind(comparison, after.name)
     if before is after:
         return (
             f"Bottleneck: {before.name} before ({format_percent(before.baseline_share)} of the time) "
-            f"and after ({format_percent(after.candidate_share)})."
+            f"and after ({format_percent(after.candidate_share)}).{longest}"
         )
-    return f"The bottleneck moves from {before.name} ({_shift(before)}) to {after.name} ({_shift(after)})."
+    return f"The bottleneck moves from {before.name} ({_shift(before)}) to {after.name} ({_shift(after)}).{longest}"
+
+
+def modules_sentence(comparison: Comparison) -> str:
+    """The modules that take most time now; empty where none is known."""
+    rows = [change.candidate for change in comparison.rollups.get("module", ()) if change.candidate][:_MODULES]
+    if all(row.name == NO_MODULE for row in rows):
+        return ""
+    return f"{', '.join(f'{row.name} {format_percent(row.share)}' for row in rows)} of the time."
+
+
+def _longest_kind(comparison: Comparison, category: str) -> str:
+    """The kind of layer that takes most time of a category now, after a space; empty where none is known."""
+    shares: dict[str, float] = {}
+    for change in comparison.operators:
+        if change.category == category and change.kind:
+            shares[change.kind] = shares.get(change.kind, 0.0) + (change.candidate_share or 0.0)
+    longest = max(shares, key=lambda kind: shares[kind], default="")
+    return f" Above all: {longest} ({format_percent(shares[longest])})." if longest else ""
 
 
 def missing_latency(variant: VariantReport, report: Report) -> str:
@@ -75,6 +112,20 @@ def timing_mode(variants: Sequence[VariantReport]) -> str:
     """Whether a tracer was on while the variants were timed: a stock runner that has one leaves no choice."""
     modes = {variant.latency.is_traced for variant in variants if variant.latency}
     return "traced and untraced" if len(modes) > 1 else "traced" if True in modes else "untraced"
+
+
+def list_sampled(report: Report) -> list[VariantReport]:
+    """Variants with kernel evidence, those whose extension was hidden last."""
+    sampled = [variant for variant in report.variants if variant.evidence]
+    return sorted(sampled, key=lambda variant: variant.evidence is not None and variant.evidence.shown is False)
+
+
+def share_caption(evidence: KernelEvidence) -> str:
+    """What the columns of a table of sampled operators count."""
+    return (
+        f"Share: samples in functions that use {evidence.extension}, of all active samples of the operator. "
+        "Instructions: what was executing at the samples."
+    )
 
 
 def sampling_sentence(evidence: KernelEvidence) -> str:
@@ -184,7 +235,7 @@ def layout_sentence(variant: VariantReport, unit: str = "inference") -> str:
     is_beside = hotspot.module_path.startswith(("before ", "after "))
     where = f" {'' if is_beside else 'in '}{hotspot.module_path}" if hotspot.module_path else ""
     return (
-        f"{variant.label}: data movement takes {format_ms(sum(row.mean_ms for row in rows))} "
+        f"{variant.label}: layout changes and copies take {format_ms(sum(row.mean_ms for row in rows))} "
         f"({format_percent(sum(row.share for row in rows))}) of each {unit}; operators: {len(rows)}. "
         f"Of these transposes: {len(transposes)}, {format_ms(sum(row.mean_ms for row in transposes))}. "
         f"Hotspot: {hotspot.name}{where}, {format_ms(hotspot.mean_ms)} ({format_percent(hotspot.share)})."

@@ -50,7 +50,7 @@ def test_the_longest_operator_is_named_with_its_module(tmp_path: Path) -> None:
     variant = report.variants[1]
     rows = tuple(replace(row, module_path="stem.conv") for row in variant.operators)
     steps = find_next_steps([report.variants[0], replace(variant, operators=rows)], report.comparisons)
-    (step,) = [step for step in steps if step.title == "Make Convolution (NHWC, F32) IGEMM #1 faster"]
+    (step,) = [step for step in steps if step.title == "Shrink or quantise Convolution (NHWC, F32) IGEMM #1"]
     longest = max(rows, key=lambda row: row.mean_ms)
     assert (step.saves_ms, step.share) == (longest.mean_ms, longest.share)
     assert step.reason.startswith("The longest operator in stem.conv: ")
@@ -285,7 +285,7 @@ def test_a_quantised_layer_is_not_told_to_be_quantised(tmp_path: Path) -> None:
         replace(row, name="Convolution (NHWC, QS8, QC8W) IGEMM #1") if row.identity == OperatorId("d0.0") else row
         for row in variant.operators
     )
-    (step,) = [s for s in find_next_steps([replace(variant, operators=rows)], ()) if s.title.startswith("Make ")]
+    (step,) = [s for s in find_next_steps([replace(variant, operators=rows)], ()) if s.title.startswith("Shrink ")]
     assert step.advice.startswith("A smaller layer, or")
 
 
@@ -293,8 +293,8 @@ def test_many_operators_of_a_kind_are_a_step_together(tmp_path: Path) -> None:
     pooling = tuple((f"Max Pooling (NHWC, F32) #{i + 1}", 500) for i in range(6))
     variant = a_report(tmp_path, first=(*FIRST, *pooling)).variants[1]
     rows = [row for row in variant.operators if "Pooling" in row.name]
-    (step,) = [step for step in find_next_steps([variant], ()) if step.title.startswith("Make the ")]
-    assert step.title == f"Make the 6 operators of kind {rows[0].kind} faster"
+    (step,) = [step for step in find_next_steps([variant], ()) if step.title.startswith("Shrink or quantise the ")]
+    assert step.title == f"Shrink or quantise the 6 operators of kind {rows[0].kind}"
     assert step.saves_ms == pytest.approx(sum(row.mean_ms for row in rows))
 
 

@@ -436,3 +436,20 @@ def test_what_the_tracer_adds_is_no_overhead_of_a_small_model() -> None:
 def test_the_largest_share_of_a_model_comes_first() -> None:
     steps = list(advise_model([convolution(), convolution(), linear(rows=1), activation(1)]).values())
     assert [step.share for step in steps] == sorted((step.share or 0 for step in steps), reverse=True)
+
+
+def test_depthwise_convolutions_without_a_depthwise_kernel_are_compared_with_those_that_have_one() -> None:
+    general = replace(depthwise(5), event="Convolution (NHWC, QC8) IGEMM")
+    reason = advise_run([OTHER_WORK, general, depthwise(1)])["depthwise-share"].reason
+    assert "execute a general kernel and no depthwise one" in reason
+    assert "XNNPACK has none for windows of more than 25 values" in reason
+    assert "general kernel" not in advise_run([OTHER_WORK, depthwise(5)])["depthwise-share"].reason
+
+
+def test_the_matrix_unit_is_spoken_of_only_where_there_is_one() -> None:
+    elsewhere = advise_run([OTHER_WORK, depthwise(5)])["depthwise-share"]
+    assert "SME" not in elsewhere.reason
+    assert "matrix unit" not in elsewhere.advice
+    there = advise_run([OTHER_WORK, depthwise(5)], device=sme_device())["depthwise-share"]
+    assert "no kernel for SME" in there.reason
+    assert "matrix unit" in there.advice

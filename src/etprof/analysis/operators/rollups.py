@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from etprof.core.categories import COMPUTE
 from etprof.core.errors import UnknownNameError
 from etprof.core.report import RollupChange
-from etprof.core.rows import OperatorRow, RollupRow
+from etprof.core.rows import NO_MODULE, OperatorRow, RollupRow
 from etprof.core.work import rate_gmac_per_s
 
 KIND, MODULE, SHAPE = "kind", "module", "shape"
 # Names of a module's path that a group keeps: stages.0 of stages.0.blocks.1.mlp.
 DEFAULT_DEPTH = 2
-NO_MODULE = "no module"
 
 Rollups = Mapping[str, tuple[RollupRow, ...]]
 
@@ -48,8 +47,9 @@ def roll_up(rows: Sequence[OperatorRow], by: str, depth: int = DEFAULT_DEPTH) ->
 
 def build_rollups(rows: Sequence[OperatorRow]) -> Rollups:
     """Every grouping; by module and shape only where the model's graph told them."""
-    known = any(row.work for row in rows)
-    return {by: roll_up(rows, by) for by in GROUPINGS if known or by == KIND} if rows else {}
+    has_work = any(row.work for row in rows)
+    known = {KIND: True, MODULE: has_work or any(row.module_path for row in rows), SHAPE: has_work}
+    return {by: roll_up(rows, by) for by in GROUPINGS if known[by]} if rows else {}
 
 
 def compare_rollups(baseline: Rollups, candidate: Rollups) -> dict[str, tuple[RollupChange, ...]]:

@@ -6,6 +6,9 @@ from etprof.analysis.advice.facts import Facts, Operator
 from etprof.analysis.advice.rule import Level, Match, Rule
 from etprof.analysis.advice.wording import tell
 from etprof.core.categories import DATA_MOVEMENT, ELEMENTWISE
+from etprof.core.data_types import find_data_type
+
+_SHRINK = "Fewer layers or channels, or layers of another kind, have the largest effect here."
 
 
 def _find(facts: Facts) -> Iterator[Match]:
@@ -15,8 +18,13 @@ def _find(facts: Facts) -> Iterator[Match]:
             kinds.setdefault(each.row.kind, []).append(each)
     several = [(kind, operators) for kind, operators in kinds.items() if kind and len(operators) > 1]
     for kind, operators in sorted(several, key=lambda item: -facts.share_of(item[1]))[:1]:
-        title = f"Make the {len(operators)} operators of kind {kind} faster"
-        yield Match(title=title, reason=f"{tell(facts, operators)}.", operators=tuple(operators))
+        is_int8 = all("int8" in find_data_type(each.row.name) for each in operators)
+        yield Match(
+            title=f"Shrink{'' if is_int8 else ' or quantise'} the {len(operators)} operators of kind {kind}",
+            reason=f"{tell(facts, operators)}.",
+            operators=tuple(operators),
+            advice=_SHRINK if is_int8 else "",
+        )
 
 
 RULE = Rule(
@@ -24,7 +32,7 @@ RULE = Rule(
     title="The kind of layer that takes most time",
     looks_at="operators of one kind of layer together; data movement and elementwise operators have rules of their own",
     bound="the time of these operators",
-    advice="Layers of another kind, or fewer of them, have the largest effect here.",
+    advice=f"{_SHRINK} So does INT8; `etprof explore MODEL` measures what it brings and what it costs.",
     snippet="""\
 # Fewer channels where accuracy allows it: a convolution costs channels in times channels out.
 torch.nn.Conv2d(64, 64, 3, padding=1)  # 36,864 multiply-accumulates for each output pixel

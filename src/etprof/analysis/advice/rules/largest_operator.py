@@ -17,10 +17,11 @@ def _find(facts: Facts) -> Iterator[Match]:
     operator = max(computing, key=lambda each: each.row.mean_ms)
     row, longest = operator.row, max(facts.operators, key=lambda each: each.row.mean_ms)
     which = "The longest operator" if operator is longest else f"The longest {row.category} operator"
-    smaller = "A smaller layer" if "int8" in find_data_type(row.name) else "A smaller or quantised layer"
+    is_int8 = "int8" in find_data_type(row.name)
+    smaller = "A smaller layer" if is_int8 else "A smaller or quantised layer"
     where = f" in {row.module_path}" if row.module_path else ""
     yield Match(
-        title=f"Make {row.name} faster",
+        title=f"Shrink{'' if is_int8 else ' or quantise'} {row.name}",
         reason=f"{which}{where}: {format_ms(row.mean_ms)} of each inference.",
         operators=(operator,),
         advice=f"{smaller}, or a shape with an efficient kernel, has the largest effect here.",
