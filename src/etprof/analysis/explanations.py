@@ -48,7 +48,10 @@ def explain_model(
 def explain_variant(
     predicted: PredictedVariant, report: VariantReport, *, model: str, method: str, meta: ExportMeta | None
 ) -> Explanation:
-    """With the shares of time that the operators of a variant have; packing and clamping are their node's."""
+    """With the shares of time that the operators of a variant have, where any is mapped to its node, as in no workload.
+
+    Packing and clamping are their node's.
+    """
     nodes = {identity: each.node for identity, each in predicted.by_operator.items()}
     shares: dict[tuple[int | None, int], float] = {}
     for row in report.operators:
@@ -57,7 +60,7 @@ def explain_variant(
             shares[place] = shares.get(place, 0.0) + row.share
     return explain_model(
         predicted.predictions, predicted.table, model=model, method=method, meta=meta,
-        shares=shares if report.operators else None,
+        shares=shares or None,
     )  # fmt: skip
 
 
