@@ -284,8 +284,7 @@ def list_first(report: Report, sides: Sequence[Variant], most: int) -> list[tupl
         times = [_time(each.step_ms) if each else "" for each in found]
         compared = [c for c in row.comparisons if (c.baseline, c.candidate) == tuple(sides)]
         verdict = [f"{_ratios(c.speedup)} {c.verdict.value}" if c.speedup else c.verdict.value for c in compared]
-        name = f"{row.name} ({format_count(row.steps, 'step')})"
-        lines.append((name, *times, *verdict))
+        lines.append((row.name, *times, *verdict))
     return lines
 
 
