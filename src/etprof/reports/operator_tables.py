@@ -103,7 +103,8 @@ def _compared_table(report: Report, comparison: Comparison, most: int) -> Operat
                 shapes=change.work.shapes if change.work else "",
                 category=change.category,
                 where=_where(change.delegated),
-                classes=_classes([row for _, row in own]),
+                # Those of now; what the baseline executed stands in its row's details.
+                classes=_classes([row for _, row in own[-1:]]),
                 note="newly dominant" if change.newly_dominant else "",
                 cells=(
                     _time(change.baseline_ms),

@@ -123,8 +123,8 @@ def list_sampled(report: Report) -> list[VariantReport]:
 def share_caption(evidence: KernelEvidence) -> str:
     """What the columns of a table of sampled operators count."""
     return (
-        f"Share: samples in functions that use {evidence.extension}, of all active samples of the operator. "
-        "Instructions: what was executing at the samples."
+        f"Share: samples in functions of ExecuTorch's libraries that use {evidence.extension}, of all active samples "
+        "of the operator; those of the C library do not count. Instructions: what was executing at the samples."
     )
 
 

@@ -15,7 +15,7 @@ def _find(facts: Facts) -> Iterator[Match]:
     if facts.variant and facts.calls > 1 and overhead_ms > tracer_ms(facts.variant):
         yield Match(
             title="Cut the delegate overhead",
-            reason=f"Time outside of operators: {format_ms(overhead_ms)} of each inference.",
+            reason=f"Time outside of operators: {format_ms(overhead_ms)}.",
             extra_ms=overhead_ms,
             advice=f"Use fewer, larger partitions. Delegate calls per inference: {facts.calls}.",
         )

@@ -16,7 +16,7 @@ def _find(facts: Facts) -> Iterator[Match]:
     if facts.variant and portable and overhead_ms > tracer_ms(facts.variant):
         yield Match(
             title="Cut the framework overhead",
-            reason=f"Time outside of operators: {format_ms(overhead_ms)} of each inference.",
+            reason=f"Time outside of operators: {format_ms(overhead_ms)}.",
             extra_ms=overhead_ms,
         )
 

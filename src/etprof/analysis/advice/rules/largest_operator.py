@@ -22,7 +22,7 @@ def _find(facts: Facts) -> Iterator[Match]:
     where = f" in {row.module_path}" if row.module_path else ""
     yield Match(
         title=f"Shrink{'' if is_int8 else ' or quantise'} {row.name}",
-        reason=f"{which}{where}: {format_ms(row.mean_ms)} of each inference.",
+        reason=f"{which}{where}: {format_ms(row.mean_ms)}.",
         operators=(operator,),
         advice=f"{smaller}, or a shape with an efficient kernel, has the largest effect here.",
     )
