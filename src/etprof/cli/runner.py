@@ -34,13 +34,14 @@ def build(
     """Build the native runner, unless it is current."""
     from etprof.runner.build import build_runner
     from etprof.runner.bundle import ensure_bundle
-    from etprof.runner.bundle_archive import pack
+    from etprof.runner.bundle_archive import make_place, pack
     from etprof.runner.cross import resolve_parts
     from etprof.runner.executor_scripts import write_executor_scripts
 
     refuse_together(bundle=bundle, executor_scripts=executor_scripts)
     parts = resolve_parts(target, executorch_prefix, toolchain_file, say)
     if bundle:
+        make_place(bundle)
         made = ensure_bundle(*parts, force=force, progress=say)
         pack(made, bundle)
         show(f"{made.description}\n{bundle}")

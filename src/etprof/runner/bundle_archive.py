@@ -28,11 +28,19 @@ _CHECKSUM_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _MAKE_ONE = "Make one: etprof runner build --target linux-arm64 --bundle FILE"
 
 
-def pack(bundle: Bundle, archive: Path, extra: Mapping[str, bytes] | None = None) -> None:
-    """Writes the bundle as a .tar.gz, with further files by their names in it; the same gives the same bytes."""
-    temporary = archive.with_name(archive.name + ".part")
+def make_place(archive: Path) -> None:
+    """Its folder, before time is spent on what goes there."""
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunnerError(f"The bundle cannot be written to {archive}: {error.strerror}.") from error
+
+
+def pack(bundle: Bundle, archive: Path, extra: Mapping[str, bytes] | None = None) -> None:
+    """Writes the bundle as a .tar.gz, with further files by their names in it; the same gives the same bytes."""
+    make_place(archive)
+    temporary = archive.with_name(archive.name + ".part")
+    try:
         with temporary.open("wb") as file:
             _write_archive(bundle.folder, extra or {}, file)
         temporary.replace(archive)
