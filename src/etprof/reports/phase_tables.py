@@ -97,7 +97,7 @@ def kernels_sentence(report: Report, most: int) -> str:
         if found:
             extension = found.extension
             shares.append(f"{row.name} {_share_text(found.share)}")
-            executed |= bool(found.share and found.share.value > 0)
+            executed |= found.verdict.startswith(f"{extension} executed: yes")
     kinds = " and ".join(COMPUTE)
     said = f"{extension} executed: {'yes' if executed else 'no'}; part of the samples in {kinds}"
     return f"{said}: {', '.join(shares)}." if shares else ""
