@@ -91,16 +91,19 @@ def list_kernels(report: Report) -> Iterator[str]:
 
 def kernels_sentence(report: Report, most: int) -> str:
     """Whether the extension executed, and its part of the samples in each of the first phases."""
-    extension, shares, executed = "", [], False
+    extension, shares, verdicts = "", [], []
     for row in rank_phases(report.phases)[:most] if report.phases else ():
         found = next((v.kernels for v in row.variants if v.kernels and v.kernels.shown is not False), None)
         if found:
             extension = found.extension
             shares.append(f"{row.name} {_share_text(found.share)}")
-            executed |= found.verdict.startswith(f"{extension} executed: yes")
-    kinds = " and ".join(COMPUTE)
-    said = f"{extension} executed: {'yes' if executed else 'no'}; part of the samples in {kinds}"
-    return f"{said}: {', '.join(shares)}." if shares else ""
+            verdicts.append(found.verdict)
+    if not shares:
+        return ""
+    # In one phase is executed; in none only if each of them says so.
+    none = "no" if all("executed: no," in verdict for verdict in verdicts) else "unknown"
+    answer = "yes" if any("executed: yes," in verdict for verdict in verdicts) else none
+    return f"{extension} executed: {answer}; part of the samples in {' and '.join(COMPUTE)}: {', '.join(shares)}."
 
 
 def _share_text(share: Interval | None) -> str:
