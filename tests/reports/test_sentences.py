@@ -60,7 +60,7 @@ def test_the_modules_that_take_most_time_are_named_where_any_is_known(report: Re
     rows = [RollupRow(name, 1, 1.0, share, None, None) for name, share in (("head", 0.5), (NO_MODULE, 0.3))]
     changes = [RollupChange(row.name, None, row) for row in rows]
     known = replace(report.comparisons[0], rollups={"module": tuple(changes)})
-    assert say.modules_sentence(known) == "head 50.0 %, no module 30.0 % of the time."
+    assert say.modules_sentence(known) == "head 50.0 % of the time; 30.0 % in no module."
     assert say.modules_sentence(replace(known, rollups={"module": tuple(changes[1:])})) == ""
     assert say.modules_sentence(replace(known, rollups={})) == ""
 

@@ -83,10 +83,12 @@ def bottleneck_sentence(comparison: Comparison) -> str:
 
 def modules_sentence(comparison: Comparison) -> str:
     """The modules that take most time now; empty where none is known."""
-    rows = [change.candidate for change in comparison.rollups.get("module", ()) if change.candidate][:_MODULES]
-    if all(row.name == NO_MODULE for row in rows):
-        return ""
-    return f"{', '.join(f'{row.name} {format_percent(row.share)}' for row in rows)} of the time."
+    rows = [change.candidate for change in comparison.rollups.get("module", ()) if change.candidate]
+    named = [f"{row.name} {format_percent(row.share)}" for row in rows if row.name != NO_MODULE][:_MODULES]
+    rest = [
+        f"; {format_percent(row.share)} in no module" for row in rows if row.name == NO_MODULE and row.share >= 0.05
+    ]
+    return f"{', '.join(named)} of the time{''.join(rest)}." if named else ""
 
 
 def _longest_kind(comparison: Comparison, category: str) -> str:
