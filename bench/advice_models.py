@@ -24,6 +24,7 @@ class Pair:
     after_shape: tuple[int, ...] = ()
     dtype: str = "fp32"
     quantised: bool = False
+    after_in_place: bool = False
     items: int = 1
 
 
@@ -110,6 +111,20 @@ class Normalised(Scaled):
         return self.second(((self.first(x) - self.scale) * self.scale) * self.scale + self.scale)
 
 
+class Remembering(nn.Module):  # type: ignore[misc]
+    """Keeps rows of its inputs, as an attention keeps keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(192, 16)
+        self.register_buffer("rows", torch.zeros(1, 512, 192))
+        self.register_buffer("places", torch.arange(8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.rows.index_copy_(1, self.places, x)
+        return self.layer(self.rows)
+
+
 def one_row_at_a_time(x: Tensor, a: nn.Module) -> Tensor:
     return torch.cat([a(x[:, i]) for i in range(x.shape[1])], dim=0)
 
@@ -193,6 +208,10 @@ PAIRS = (
             a=conv(32, 4, padding=0), b=conv(32, 4, padding=0),
         ),
         lambda: Function(lambda x, a, b: a(x) + b(x), a=conv(32, 4), b=conv(32, 4)),
+    ),
+    Pair(
+        "state-copies", "exported with the state in its place", Remembering, Remembering, (1, 8, 192),
+        after_in_place=True,
     ),
     Pair(
         "quantisation-islands", "divisor folded into the weights", between_convolutions(lambda x: x / 1.7),

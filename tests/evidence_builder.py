@@ -30,7 +30,7 @@ def sampled_operator(identity: str, name: str, *kernels: KernelUse, **changes: A
 
 
 def an_evidence(*operators: OperatorKernels, **changes: Any) -> KernelEvidence:
-    """What one variant's samples prove of SME2, which was shown to it."""
+    """What one variant's samples prove of SME2, which was shown to it; samples are those of operators and outside."""
     evidence = KernelEvidence(
         experiment="on",
         threads=1,
@@ -38,7 +38,7 @@ def an_evidence(*operators: OperatorKernels, **changes: Any) -> KernelEvidence:
         shown=True,
         advertised=True,
         compiled_in=None,
-        samples=sum(operator.samples for operator in operators),
+        samples=sum(operator.samples for operator in operators) + changes.get("outside", 0),
         waiting=3,
         outside=0,
         stray=0,

@@ -230,7 +230,7 @@ def _evidence(variant: VariantReport, kernel: KernelUse, *, shown: bool) -> Kern
         outside=2,
         dropped=1,
         share=operator.share,
-        verdict=f"SME2 executed: {'yes' if shown else 'no'}",
+        verdict=f"SME2 executed: {'yes' if shown else 'no'}.",
     )
 
 

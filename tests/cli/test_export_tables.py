@@ -16,10 +16,12 @@ from etprof.cli.export_tables import (
     reason_lines,
 )
 from etprof.core.errors import EtprofError, ExportError
+from etprof.core.graph import TensorSpec
 from etprof.core.model import Artifact, Delegation, ExportedFile, LeftOperator, Numerics, Weights
 from etprof.core.runtimes import ONNXRUNTIME, ConvertedProgram
 from etprof.export.request import ExportRequest, Quantization
 from etprof.reports.text_table import render_table
+from graph_builder import a_node
 
 LEFT = (LeftOperator("aten.gelu.default", 2, "fp16 is refused"), LeftOperator("aten.gelu.default", 1, ""))
 ARTIFACT = Artifact(
@@ -82,6 +84,17 @@ def test_what_to_write_instead_is_said_with_the_reason() -> None:
     assert "write `0.5 * x * (1.0 + torch.tanh(" in lines[2]
     portable = replace(ARTIFACT.meta, delegation=delegation, backend="portable")
     assert list(reason_lines(replace(ARTIFACT, meta=portable))) == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "change"), [((), "A whole number in the code"), ((32, 1024), "XNNPACK computes in fp32 and fp16.")]
+)
+def test_what_to_write_depends_on_the_node_where_that_is_known(shape: tuple[int, ...], change: str) -> None:
+    left = (LeftOperator("dim_order_ops._to_dim_order_copy.default", 1, "invalid dtype"),)
+    delegation = replace(ARTIFACT.meta.delegation, left=left)
+    artifact = replace(ARTIFACT, meta=replace(ARTIFACT.meta, delegation=delegation))
+    node = a_node(0, "dim_order_ops::_to_dim_order_copy.out", inputs=(TensorSpec(shape, "bool"),))
+    assert list(reason_lines(artifact, [node]))[1].startswith(f"  Change: {change}")
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])

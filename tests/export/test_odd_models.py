@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from etprof.core.errors import ExportError
+from etprof.core.layout import graph_path
 from etprof.core.model import TensorInfo
 from etprof.export.exporter import ExportRequest, export_model
+from etprof.export.graph_file import load_graph
 from etprof.export.numerics import compare_outputs
 from etprof.export.registry import find_model
 from etprof.export.source import build_model, unchanged_buffers
@@ -54,6 +56,49 @@ def test_state_begins_as_in_the_eager_model_and_odd_outputs_break_nothing(
     assert [tensor.name for tensor in method.state] == ["count", "total"]
     assert [each.label for each in method.inputs if not isinstance(each, str)] == ["float32 [at most 16, 8]"]
     assert artifact.meta.inputs[0].shape == (4, 8)
+
+
+REMEMBERING = """
+    class Memory(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("rows", torch.zeros(1, 64, 8))
+
+        def forward(self, x, places):
+            self.rows.index_copy_(1, places, x)
+            return self.rows
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.memory, self.layer = Memory(), nn.Linear(8, 8)
+
+        def forward(self, x, places):
+            return self.layer(self.memory(x, places))
+
+    class Model(EagerModelBase):
+        def get_eager_model(self):
+            return Net()
+
+        def get_example_inputs(self):
+            return torch.randn(1, 2, 8), torch.tensor([3, 5])
+"""
+
+
+@pytest.mark.parametrize(
+    ("in_place", "operators"), [(False, ["aten::index_put.out", "aten::copy_"]), (True, ["aten::index_put_"])]
+)
+def test_state_is_copied_back_or_changed_in_its_place(
+    write_model: Callable[[str, str], Path], models_dir: Path, tmp_path: Path, in_place: bool, operators: list[str]
+) -> None:
+    write_model("remembering", REMEMBERING)
+    request = ExportRequest("remembering", models_dir=models_dir, outdir=tmp_path / "out", state_in_place=in_place)
+    # It ran, and gave what the eager model does: an export that does not is refused.
+    artifact = export_model(request)
+    left = load_graph(graph_path(artifact.pte)).undelegated
+    assert [node.type for node in left] == operators
+    assert {node.module_path for node in left} == {"memory"}
+    assert (artifact.meta.settings or {}).get("state_in_place", False) is in_place
 
 
 def test_numbers_are_compared_and_what_is_no_number_has_to_be_the_same() -> None:

@@ -137,12 +137,13 @@ def test_records_hold_what_the_phases_do(report: Report) -> None:
 
 def test_the_first_screen_names_the_phases(report: Report) -> None:
     screen = build_first_screen(report)
-    assert screen.phase_headings == ("A step of", "off", "on", "Speed-up")
+    assert screen.phase_headings == ("Step of", "off", "on", "Speed-up")
     assert [row[0] for row in screen.phases] == ["prefill", "decode"]
     assert screen.phases[0][1] == "8.01 ms"
     assert screen.kernels == (
         "SME2 executed: yes; part of the samples in Convolution and GEMM: "
-        "prefill 100.0 % (95.8 % to 100.0 %), decode 0.0 % (0.0 % to 0.3 %).",
+        "prefill 100.0 % (95.8 % to 100.0 %), decode 0.0 % (0.0 % to 0.3 %). "
+        "Of all samples, elsewhere: 94.1 % 1 Convolution/GEMM operator without it.",
     )
 
 

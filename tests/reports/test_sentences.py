@@ -8,7 +8,7 @@ import pytest
 from builders import a_device_info
 from etprof.core.advice import ModelStep, SavedFrom
 from etprof.core.estimates import Interval, Verdict
-from etprof.core.findings import Finding, FindingKind, group_findings
+from etprof.core.findings import ABOUT_DETAILS, ABOUT_THE_MODEL, IN_THE_INTERVAL, Finding, FindingKind, group_findings
 from etprof.core.plan import Variant
 from etprof.core.report import NextStep, Report, RollupChange
 from etprof.core.rows import NO_MODULE, KernelUse, RollupRow
@@ -112,7 +112,7 @@ def test_a_gain_is_a_bound_on_time_share_and_the_whole() -> None:
 def test_samples_are_counted_with_what_became_of_the_others() -> None:
     evidence = an_evidence(sampled_operator("d0.0", "Add #1", KernelUse("k", "SME", 40)), outside=2, dropped=1)
     assert say.sampling_sentence(evidence) == (
-        "Active samples: 40 (2 outside of any operator); waiting: 3; dropped: 1; threads: 1. "
+        "Active samples: 42 (2 outside of any operator); waiting: 3; dropped: 1; threads: 1. "
         "SME2 was shown to the kernels."
     )
     assert say.sampling_sentence(replace(evidence, shown=False)).endswith("SME2 was hidden from the kernels.")
@@ -127,17 +127,51 @@ def test_kernels_instructions_and_intervals_as_text() -> None:
     assert say.interval_text(None) == "unknown"
 
 
-def test_trust_names_each_kind_of_finding_once(report: Report) -> None:
-    assert say.trust_sentence(report) == "2 findings to read before trusting the numbers: few runs (2)."
-    one = replace(report, findings=(Finding(FindingKind.DRIFT, "It drifts.", "Cool it."),))
-    assert say.trust_sentence(one) == "1 finding to read before trusting the numbers: drift."
-    assert say.trust_sentence(replace(report, findings=())) == "Nothing in the data casts doubt on the numbers."
+def test_noise_is_in_the_interval_and_no_reason_for_doubt(report: Report) -> None:
+    none = "Nothing in the data casts doubt on the verdict"
+    assert say.trust_sentence(report) == f"{none}. Noise, which the interval covers: few runs (2)."
+    drifts = Finding(FindingKind.DRIFT, "It drifts.", "Cool it.")
+    assert (
+        say.trust_sentence(replace(report, findings=(drifts,))) == f"{none}. Noise, which the interval covers: drift."
+    )
+    assert say.trust_sentence(replace(report, findings=())) == f"{none}."
+    several = replace(report, findings=(), comparisons=report.comparisons * 2)
+    assert say.trust_sentence(several) == f"{none}s."
 
 
-def test_a_fact_about_the_model_is_no_reason_for_doubt(report: Report) -> None:
-    known = replace(report, findings=(Finding(FindingKind.PARTITIONS, "It is in 29 pieces.", ""),))
-    assert say.trust_sentence(known) == (
-        "Nothing in the data casts doubt on the numbers. 1 finding about the model: partitions."
+def test_without_a_speedup_noise_is_a_reason_for_doubt(report: Report) -> None:
+    alone = replace(report, comparisons=())
+    assert say.trust_sentence(alone) == "Read before trusting the numbers: few runs (2)."
+    assert say.trust_sentence(replace(alone, findings=())) == "Nothing in the data casts doubt on the numbers."
+
+
+def test_a_doubt_comes_first_and_the_rest_is_told_apart(report: Report) -> None:
+    kinds = (FindingKind.DRIFT, FindingKind.OUTPUTS_DIFFER, FindingKind.COSTLY_TRACER, FindingKind.PARTITIONS)
+    several = replace(report, findings=tuple(Finding(kind, "It is so.", "") for kind in kinds))
+    assert say.trust_sentence(several) == (
+        "Read before trusting the verdict: outputs differ. Noise, which the interval covers: drift. "
+        "About operators and kernels: costly tracer. About the model: partitions."
+    )
+
+
+def test_kinds_of_findings_are_in_one_group_each() -> None:
+    groups = (IN_THE_INTERVAL, ABOUT_DETAILS, ABOUT_THE_MODEL)
+    assert len(frozenset().union(*groups)) == sum(map(len, groups))
+
+
+def test_operators_that_became_slower_have_a_sentence(report: Report) -> None:
+    comparison = report.comparisons[0]
+    assert say.slower_sentence(comparison) == ""
+    changes = [
+        replace(change, is_slower=True, baseline_ms=1.0, candidate_ms=1.25 + number, module_path="block")
+        for number, change in enumerate(comparison.operators[:2])
+    ]
+    first, second = (change.name for change in changes)
+    assert say.slower_sentence(replace(comparison, operators=tuple(changes[:1]))) == (
+        f"Slower: {first} in block (0.80x, +0.250 ms)."
+    )
+    assert say.slower_sentence(replace(comparison, operators=tuple(changes))) == (
+        f"Slower: 2 operators, by 1.50 ms together; most of all {second} in block (0.44x, +1.25 ms)."
     )
 
 

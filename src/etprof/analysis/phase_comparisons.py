@@ -44,7 +44,7 @@ def compare_phases(
     A whole sequence has the verdict that its variants have anyway.
     """
     sides = [
-        (key, comparison, tuple((side, dict(own)[side]) for side in (comparison.baseline, comparison.candidate)))
+        (key, comparison, tuple((side, dict(own)[side]) for side in comparison.sides))
         for key, own in places.items()
         for comparison in comparisons
         if {comparison.baseline, comparison.candidate} <= dict(own).keys()

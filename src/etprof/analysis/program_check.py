@@ -103,7 +103,7 @@ def _check_outputs(
     is_accepted: bool,
 ) -> tuple[VariantCheck, str]:
     """The check with what is known of the outputs, and what is wrong with them; empty if nothing."""
-    before, after = (_find_snr_db(report, side) for side in (comparison.baseline, comparison.candidate))
+    before, after = (_find_snr_db(report, side) for side in comparison.sides)
     if before is None or after is None:
         return _compare_outputs(check, comparison, run, tolerance)
     least = -20 * log10(tolerance) if tolerance else inf
@@ -120,7 +120,7 @@ def _check_outputs(
 def _compare_outputs(
     check: VariantCheck, comparison: Comparison, run: LoadedRun, tolerance: float
 ) -> tuple[VariantCheck, str]:
-    before, after = (run.of(side).outputs for side in (comparison.baseline, comparison.candidate))
+    before, after = (run.of(side).outputs for side in comparison.sides)
     difference = None if before is None or after is None else relative_difference(before, after)
     if difference is None or difference <= tolerance:
         return replace(check, output_difference=difference), ""

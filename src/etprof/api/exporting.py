@@ -22,6 +22,7 @@ def export(
     seed: int = 0,
     min_snr: float | None = None,
     save_graph: bool = True,
+    state_in_place: bool = False,
     debug: bool = False,
     force: bool = False,
     runtimes: str | Iterable[str] = "",
@@ -44,6 +45,7 @@ def export(
         models_dir=_path(models_dir),
         min_snr_db=min_snr,
         save_graph=save_graph,
+        state_in_place=state_in_place,
         debug=debug,
         force=force,
     )

@@ -43,6 +43,9 @@ def command(
     save_graph: Annotated[
         bool, typer.Option("--save-graph/--no-save-graph", help="Write the nodes of the model's graph to graph.json.")
     ] = True,
+    state_in_place: Annotated[
+        bool, typer.Option("--state-in-place", help="Change buffers where they lie instead of copying them back.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Keep every intermediate program.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Export again even where nothing has changed.")] = False,
     runtimes: Annotated[
@@ -72,6 +75,7 @@ def command(
         models_dir=models_dir,
         min_snr_db=min_snr,
         save_graph=save_graph,
+        state_in_place=state_in_place,
         debug=debug,
         force=force,
     )
@@ -194,9 +198,12 @@ def show_artifact(
     artifact: "Artifact", *, with_programs: bool = False, converted: "Sequence[ConvertedProgram]" = ()
 ) -> None:
     from etprof.cli.export_tables import artifact_facts, converted_line, debug_line, reason_lines
+    from etprof.core.layout import graph_path
+    from etprof.export.graph_file import load_graph
 
     show_facts(artifact_facts(artifact))
-    for line in reason_lines(artifact):
+    left = load_graph(graph_path(artifact.pte)).undelegated if artifact.meta.graph else ()
+    for line in reason_lines(artifact, left):
         show(line)
     for program in converted:
         show(converted_line(artifact, program))

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from etprof.core.errors import EtprofError
 from etprof.core.layout import export_debug_path
-from etprof.core.refusals import find_refusal
+from etprof.core.refusals import find_refusal, plain_operator
 from etprof.core.runtimes import RUNTIMES
 from etprof.core.units import format_bytes, format_percent
 from etprof.reports.text_table import Column, TextTable
 
 if TYPE_CHECKING:
+    from etprof.core.graph import GraphNode
     from etprof.core.model import Artifact, Delegation, Numerics, Weights
     from etprof.core.runtimes import ConvertedProgram
     from etprof.export.request import ExportRequest
@@ -32,12 +33,16 @@ def artifact_facts(artifact: "Artifact") -> dict[str, str]:
     }
 
 
-def reason_lines(artifact: "Artifact") -> Iterator[str]:
-    """Why operators were left out, and what to write instead; nothing where the backend takes none."""
+def reason_lines(artifact: "Artifact", left: "Sequence[GraphNode]" = ()) -> Iterator[str]:
+    """Why operators were left out, and what to write instead; nothing where the backend takes none.
+
+    `left` are their nodes where the graph was saved: some advice depends on the shapes.
+    """
+    nodes = {plain_operator(node.type): node for node in reversed(left)}
     for each in artifact.meta.delegation.left if artifact.meta.backend != "portable" else ():
         reason = each.reason or "the partitioner gave no reason"
         yield f"{each.count} x {each.operator} left out: {reason}"
-        if refusal := find_refusal(each.operator, reason=each.reason):
+        if refusal := find_refusal(each.operator, nodes.get(plain_operator(each.operator)), each.reason):
             yield f"  Change: {refusal.advice}"
             if refusal.instead:
                 yield f"  Instead of `{refusal.before}` write `{refusal.instead}`."

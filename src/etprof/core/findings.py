@@ -77,7 +77,28 @@ class Finding:
 
 
 # Facts about the exported model: worth knowing, and no reason to doubt a number.
-ABOUT_THE_MODEL = frozenset({FindingKind.PRECISION, FindingKind.FILE_SIZE, FindingKind.PARTITIONS})
+ABOUT_THE_MODEL = frozenset(
+    {FindingKind.PRECISION, FindingKind.FILE_SIZE, FindingKind.PARTITIONS, FindingKind.KEEPS_STATE}
+)
+# Noise that widens the interval of a speed-up, which is of neighbouring blocks.
+IN_THE_INTERVAL = frozenset({FindingKind.SPREAD, FindingKind.DRIFT, FindingKind.DISTURBED, FindingKind.FEW_RUNS})
+# What latencies and verdicts do not depend on: they are of iterations without tracer and sampler.
+ABOUT_DETAILS = frozenset(
+    {
+        FindingKind.COSTLY_TRACER,
+        FindingKind.NO_TRACES,
+        FindingKind.OPERATORS_NESTED,
+        FindingKind.OPERATORS_OVERLAP,
+        FindingKind.CLOCK_UNKNOWN,
+        FindingKind.UNKNOWN_OPERATORS,
+        FindingKind.NOT_SAMPLED,
+        FindingKind.FELL_BACK,
+        FindingKind.TOO_FEW_SAMPLES,
+        FindingKind.SAMPLES_DROPPED,
+        FindingKind.SAMPLES_MISSED,
+        FindingKind.PREDICTION,
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,10 @@ class CategoryChange:
 
 @dataclass(frozen=True)
 class OperatorChange:
-    """One operator before and after, per inference; no identity, time or share on the side that does not have it."""
+    """One operator before and after, per inference; no identity, time or share on the side that does not have it.
+
+    `is_slower` is true where it became slower by more than its times spread and by what is worth a word.
+    """
 
     name: str
     category: str
@@ -163,6 +166,7 @@ class OperatorChange:
     module_path: str = ""
     kind: str = ""
     work: Work | None = None
+    is_slower: bool = False
 
     @property
     def identity(self) -> OperatorId:
@@ -234,6 +238,10 @@ class Comparison:
         threads = self.candidate.threads
         count = f"{threads} thread{'s' if threads != 1 else ''}"
         return f"{self.candidate.experiment} against {self.baseline.experiment} ({count})"
+
+    @property
+    def sides(self) -> tuple[Variant, Variant]:
+        return self.baseline, self.candidate
 
     @property
     def names(self) -> tuple[str, str]:

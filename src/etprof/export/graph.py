@@ -1,10 +1,12 @@
 """The graph of an export: the XNNPACK nodes of each partition, and the way from each of them back to the model."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from etprof.core.graph import GraphNode, ModelGraph, TensorSpec, Window
+from etprof.core.refusals import plain_operator
 from etprof.core.xnnpack_nodes import build_convolution_window, build_node
 from etprof.export.delegation import is_delegate_call, is_operator
 from etprof.export.lowering import Lowered
@@ -67,12 +69,13 @@ def _undelegated(lowered: Lowered) -> tuple[GraphNode, ...]:
     program = lowered.program.exported_program()
     nodes = [n for n in program.graph_module.graph.nodes if _is_kernel_call(n)]
     constants = _list_constants(program.graph_signature)
+    buffers = program.graph_signature.inputs_to_buffers
     return tuple(
         GraphNode(
             index=index,
             type=node.target.name(),
             edge_nodes=(node.name,),
-            module_path=module_path(node),
+            module_path=module_path(node) or _owner_of_state(node, buffers),
             inputs=tuple(
                 _describe_value(value, constant=source.name in constants)
                 for source in _tensor_arguments(node)
@@ -83,6 +86,13 @@ def _undelegated(lowered: Lowered) -> tuple[GraphNode, ...]:
         )
         for index, node in enumerate(nodes)
     )
+
+
+def _owner_of_state(node: Any, buffers: Mapping[str, str]) -> str:
+    """The module whose buffer it writes to: such operators are made with the program, and come from no module."""
+    is_in_place = plain_operator(node.target.name()).endswith("_")
+    written = node.args[0] if is_in_place and node.args else None
+    return buffers.get(getattr(written, "name", ""), "").rpartition(".")[0]
 
 
 def _list_constants(signature: Any) -> set[str]:

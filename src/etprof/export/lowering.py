@@ -58,7 +58,8 @@ def lower(model: EagerModel, request: ExportRequest, samples: list[Sample], prog
     delegation = describe_delegation(modules, observed.refusals, _operators_with_a_rule(request))
     progress("emitting")
     with foreign_code(f"Emitting {request.model!r}"):
-        program = edge.to_executorch(_backend_config(lowered.values(), shares=shares_state(model, lowered)))
+        shares = shares_state(model, lowered)
+        program = edge.to_executorch(_backend_config(lowered.values(), shares=shares, in_place=request.state_in_place))
     return Lowered(captured, edge, program, observed, delegation)
 
 
@@ -138,8 +139,9 @@ def shares_state(model: EagerModel, lowered: Mapping[str, Any]) -> bool:
     return found == {True}
 
 
-def _backend_config(methods: Collection[Any], *, shares: bool) -> Any:
-    """For a model that keeps state: by default ExecuTorch drops the names and the initial values of its buffers."""
+def _backend_config(methods: Collection[Any], *, shares: bool, in_place: bool) -> Any:
+    """For a model that keeps state: by default ExecuTorch drops the names and the initial values of its buffers, and
+    computes a new tensor for each change of one, which it copies back."""
     from executorch.exir import ExecutorchBackendConfig
     from executorch.exir.passes import MemoryPlanningPass
     from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
@@ -149,7 +151,9 @@ def _backend_config(methods: Collection[Any], *, shares: bool) -> Any:
     begin_with_values = list(dict.fromkeys(name for each in methods for name in _list_initial_values(each)))
     passes = [InitializedMutableBufferPass(begin_with_values)] if begin_with_values else []
     planning = {"memory_planning_pass": MemoryPlanningPass(share_mutable_buffers=True)} if shares else {}
-    return ExecutorchBackendConfig(passes=passes, emit_mutable_buffer_names=True, **planning)
+    return ExecutorchBackendConfig(
+        passes=passes, emit_mutable_buffer_names=True, run_reinplace_pass=in_place, **planning
+    )
 
 
 def _list_initial_values(exported: Any) -> list[str]:

@@ -83,6 +83,7 @@ class ExportRequest:
     models_dir: Path | None = None
     min_snr_db: float | None = None
     save_graph: bool = True
+    state_in_place: bool = False
     debug: bool = False
     force: bool = False
 
@@ -146,6 +147,8 @@ class ExportRequest:
             "quantization": quantization,
             "seed": self.seed,
             "checkpoint": content_sha256(self.checkpoint) if self.checkpoint else None,
+            # Absent in exports from before there was a choice.
+            **({"state_in_place": True} if self.state_in_place else {}),
         }
 
 

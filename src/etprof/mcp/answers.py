@@ -45,6 +45,7 @@ from etprof.reports import (
     thread_tables,
 )
 from etprof.reports.history_page import step_sentence, trend_sentence
+from etprof.reports.sample_places import evidence_sentence
 from etprof.store.history_file import query
 from etprof.store.profile_file import load_profile
 
@@ -351,9 +352,14 @@ def _summarize(report: Report, folder: Path) -> Analysis:
         model=report.model,
         times_are_real=report.times_are_real,
         verdicts=_list_verdicts(report),
-        bottlenecks=[text for c in report.comparisons if (text := sentences.bottleneck_sentence(c))],
+        bottlenecks=[
+            text
+            for c in report.comparisons
+            for text in (sentences.bottleneck_sentence(c), sentences.slower_sentence(c))
+            if text
+        ],
         variants=[_describe_variant(variant) for variant in report.variants],
-        kernels=[f"{variant.label}: {variant.evidence.verdict}" for variant in report.variants if variant.evidence],
+        kernels=[f"{each.label}: {evidence_sentence(each.evidence)}" for each in report.variants if each.evidence],
         next_steps=[
             f"{step.title}: {sentences.gain_sentence(step)}. {step.advice} Rule: {step.rule}."
             for step in report.next_steps

@@ -3,6 +3,7 @@
 Rows carry their label above their bar, inside the drawing, so that a chart reads as well on a phone as on a desk.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -328,11 +329,19 @@ def draw_category_waterfall(
 def draw_operator_waterfall(
     comparison: Comparison, variants: Sequence[VariantReport], width: int, unit: str = "inference"
 ) -> Drawing:
-    """The operators with the largest changes, then all the others and what no operator owns as one step each."""
+    """The operators with the largest changes, then all the others and what no operator owns as one step each.
+
+    Operators of one name are told apart by their ids, which the table of operators has.
+    """
     changed = [change for change in comparison.operators if change.gain_ms]
     ranked = sorted(changed, key=lambda change: -abs(change.gain_ms))
     shown = sorted(ranked[:_OPERATORS_SHOWN], key=lambda change: -change.gain_ms)
-    steps = [(change.name, change.category, -change.gain_ms) for change in shown]
+    alike = Counter(change.name for change in shown)
+    steps = [
+        (f"{change.name}, {change.identity}" if alike[change.name] > 1 else change.name, change.category,
+         -change.gain_ms)
+        for change in shown
+    ]  # fmt: skip
     others = ranked[_OPERATORS_SHOWN:]
     if others:
         steps.append((f"{len(others)} other operators", "", -sum(change.gain_ms for change in others)))

@@ -20,6 +20,7 @@ from etprof.reports import (
 )
 from etprof.reports.forecast_tables import render_text as render_forecast
 from etprof.reports.rollup_tables import RollupTable, as_text_table, build_change_table, build_table
+from etprof.reports.sample_places import evidence_sentence
 from etprof.reports.text_table import Column, TextTable, render_table, wrap
 
 # What a pipe and most terminals have.
@@ -52,7 +53,7 @@ def _parts(report: Report, width: int | None) -> Iterator[str]:
         yield _paragraph(memory_tables.list_sentences(report), width)
     if report.forecast:
         yield render_forecast(report.forecast, width)
-    yield _paragraph((f"{v.label}: {v.evidence.verdict}" for v in report.variants if v.evidence), width)
+    yield _paragraph((f"{v.label}: {evidence_sentence(v.evidence)}" for v in report.variants if v.evidence), width)
     if report.explanation:
         yield _paragraph(kernel_explanation.list_checks(report.explanation), width)
     groups = group_findings(report.findings)
@@ -81,7 +82,8 @@ def _measured_parts(report: Report, width: int | None) -> Iterator[str]:
     for comparison in compared:
         yield render_table(_category_table(comparison, unit), width) if comparison.categories else ""
         modules = sentences.modules_sentence(comparison)
-        yield _paragraph([sentences.bottleneck_sentence(comparison), f"Modules: {modules}" if modules else ""], width)
+        time = (sentences.bottleneck_sentence(comparison), sentences.slower_sentence(comparison))
+        yield _paragraph([*time, f"Modules: {modules}" if modules else ""], width)
 
 
 def _phase_parts(report: Report, width: int | None) -> Iterator[str]:

@@ -14,6 +14,7 @@ from etprof.reports.phase_tables import list_all as list_phase_answers
 from etprof.reports.phase_tables import unit_of
 from etprof.reports.program_tables import accuracy_sentence, correction_sentence
 from etprof.reports.roofline_tables import list_sentences
+from etprof.reports.sample_places import evidence_sentence
 from etprof.reports.thread_tables import list_all
 
 VERDICT, NEXT_STEPS, THREADS, ROOFLINE, PHASES = "verdict", "next steps", "threads", "roofline", "phases"
@@ -75,14 +76,15 @@ def _explain_verdict(report: Report) -> Iterator[str]:
     for comparison in report.comparisons:
         yield sentences.verdict_sentence(comparison)
         yield _VERDICTS[comparison.verdict]
-        yield from filter(None, (sentences.noise_sentence(comparison), sentences.bottleneck_sentence(comparison)))
+        time = (sentences.bottleneck_sentence(comparison), sentences.slower_sentence(comparison))
+        yield from filter(None, (sentences.noise_sentence(comparison), *time))
         if comparison.output_difference is not None:
             yield f"The outputs of the two variants differ by {comparison.output_difference:.2g} of the largest value."
         yield from filter(None, (accuracy_sentence(comparison, report),))
     yield from filter(None, (correction_sentence(report),))
     for variant in report.variants:
         if variant.evidence:
-            yield f"{variant.label}: {variant.evidence.verdict}"
+            yield f"{variant.label}: {evidence_sentence(variant.evidence)}"
     yield sentences.trust_sentence(report)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from etprof.core.exploration import Standing
 from etprof.core.report import Comparison, NextStep, Report, VariantReport
 from etprof.core.units import format_ms, format_percent
-from etprof.reports import phase_tables, sentences
+from etprof.reports import phase_tables, sample_places, sentences
 
 # More would push the rest off the screen; all of them have their sections below.
 _COMPARISONS, _LATENCIES, _BARS, _STEPS, _PHASES = 3, 4, 2, 3, 4
@@ -47,6 +47,7 @@ class FirstScreen:
     bars: tuple[TimeBar, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     bottleneck: str
+    slower: str
     modules: str
     steps: tuple[NextStep, ...]
     phase_headings: tuple[str, ...] = ()
@@ -55,8 +56,10 @@ class FirstScreen:
 
 def build_first_screen(report: Report) -> FirstScreen:
     drawn = _choose_drawn(report)
-    latencies = [(v.label, v.latency) for v in _choose_timed(report) if v.latency]
     compared = report.comparisons[:_COMPARISONS]
+    # The sides of one comparison are called as in its title, which says what they have in common.
+    names = {side: name for c in compared if len(compared) == 1 for side, name in zip(c.sides, c.names, strict=True)}
+    latencies = [(names.get(v.variant, v.label), v.latency) for v in _choose_timed(report) if v.latency]
     focus = compared[0].candidate if compared else report.choice.fastest if report.choice else None
     return FirstScreen(
         subject=f"{report.model} on {report.context.get('cpu', 'an unknown CPU')}",
@@ -70,6 +73,7 @@ def build_first_screen(report: Report) -> FirstScreen:
         bars=_build_bars(drawn, compared[:1], phase_tables.unit_of(report)),
         rows=_build_rows(drawn),
         bottleneck=sentences.bottleneck_sentence(compared[0]) if compared else "",
+        slower=sentences.slower_sentence(compared[0]) if compared else "",
         modules=sentences.modules_sentence(compared[0]) if compared else "",
         steps=tuple(each for each in report.next_steps if focus in (None, each.variant))[:_STEPS],
         **_build_phases(report),
@@ -77,10 +81,13 @@ def build_first_screen(report: Report) -> FirstScreen:
 
 
 def _list_kernels(report: Report) -> tuple[str, ...]:
-    """What the samples prove; of a workload, in its first phases."""
-    if by_phase := phase_tables.kernels_sentence(report, _PHASES):
-        return (by_phase,)
-    return tuple(dict.fromkeys(v.evidence.verdict for v in report.variants if v.evidence and v.evidence.shown))
+    """What the samples prove, of a workload in its first phases; and where the other samples are."""
+    shown = [v.evidence for v in report.variants if v.evidence and v.evidence.shown]
+    by_phase = phase_tables.kernels_sentence(report, _PHASES)
+    if by_phase and shown:
+        return (f"{by_phase} {sample_places.places_sentence(shown[0])}",)
+    said = [sample_places.evidence_sentence(evidence) for evidence in shown]
+    return (by_phase,) if by_phase else tuple(dict.fromkeys(said))
 
 
 def _build_phases(report: Report) -> dict[str, tuple[Any, ...]]:
@@ -88,15 +95,15 @@ def _build_phases(report: Report) -> dict[str, tuple[Any, ...]]:
     if report.phases is None or not report.times_are_real:
         return {}
     first = report.comparisons[:1]
-    sides = [side for c in first for side in (c.baseline, c.candidate)] or [v.variant for v in report.measured[:_BARS]]
+    sides = [side for c in first for side in c.sides] or [v.variant for v in report.measured[:_BARS]]
     names = [name for c in first for name in c.names] or [side.label for side in sides]
-    headings = ("A step of", *names, *(["Speed-up"] if first else []))
+    headings = ("Step of", *names, *(["Speed-up"] if first else []))
     return {"phase_headings": headings, "phases": tuple(phase_tables.list_first(report, sides, _PHASES))}
 
 
 def _choose_timed(report: Report) -> list[VariantReport]:
     """Those that the first verdicts are about; the front of a choice, the fastest first; or all."""
-    wanted = [side for c in report.comparisons[:_COMPARISONS] for side in (c.baseline, c.candidate)]
+    wanted = [side for c in report.comparisons[:_COMPARISONS] for side in c.sides]
     if not wanted and report.choice:
         front = [row for row in report.choice.rows if row.standing is Standing.FRONT]
         wanted = [row.variant for row in sorted(front, key=lambda row: row.latency_ms or inf) if row.variant]
@@ -106,7 +113,7 @@ def _choose_timed(report: Report) -> list[VariantReport]:
 def _choose_drawn(report: Report) -> list[VariantReport]:
     """The two sides of the first comparison; the first build and the fastest of a choice; or the first variants."""
     first = report.comparisons[:1]
-    sides = [report.of(side) for c in first for side in (c.baseline, c.candidate)]
+    sides = [report.of(side) for c in first for side in c.sides]
     if not sides and report.choice and report.choice.fastest:
         sides = [report.measured[0], report.of(report.choice.fastest)]
     sides = sides or list(report.measured)

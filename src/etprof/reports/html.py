@@ -24,6 +24,7 @@ from etprof.reports import (
     phase_tables,
     program_tables,
     roofline_tables,
+    sample_places,
     sentences,
     thread_tables,
 )
@@ -47,6 +48,7 @@ def render(report: Report) -> str:
             report=report,
             say=sentences,
             explain=kernel_explanation,
+            places=sample_places,
             threads=thread_tables,
             programs=program_tables,
             memory=memory_tables,

@@ -19,6 +19,7 @@ from etprof.reports import (
     phase_tables,
     program_tables,
     roofline_tables,
+    sample_places,
     sentences,
     thread_tables,
 )
@@ -38,6 +39,7 @@ def render(report: Report, *, with_charts: bool = True) -> str:
             report=report,
             say=sentences,
             explain=kernel_explanation,
+            places=sample_places,
             threads=thread_tables,
             programs=program_tables,
             memory=memory_tables,

@@ -278,7 +278,10 @@ def _operator_table(row: PhaseResult, each: PhaseVariant) -> PhaseTable:
 
 
 def list_first(report: Report, sides: Sequence[Variant], most: int) -> list[tuple[str, ...]]:
-    """For the first screen: phases with a step of each side, and the speed-up with its verdict where there are two."""
+    """For the first screen: phases with a step of each side, and the speed-up where there are two.
+
+    Its verdict is said where it is not faster, which the interval shows by itself.
+    """
     if report.phases is None:
         return []
     lines = []
@@ -286,9 +289,13 @@ def list_first(report: Report, sides: Sequence[Variant], most: int) -> list[tupl
         found = [row.find(side) for side in sides]
         times = [_time(each.step_ms) if each else "" for each in found]
         compared = [c for c in row.comparisons if (c.baseline, c.candidate) == tuple(sides)]
-        verdict = [f"{_ratios(c.speedup)} {c.verdict.value}" if c.speedup else c.verdict.value for c in compared]
-        lines.append((row.name, *times, *verdict))
+        lines.append((row.name, *times, *map(_tell_speedup, compared)))
     return lines
+
+
+def _tell_speedup(comparison: PhaseComparison) -> str:
+    said = _ratios(comparison.speedup) if comparison.speedup else ""
+    return said if comparison.verdict is Verdict.FASTER else f"{said} {comparison.verdict.value}".strip()
 
 
 def _time(value_ms: float | None) -> str:

@@ -79,6 +79,6 @@ def accuracy_sentence(comparison: Comparison, report: Report) -> str:
     """The accuracy of both sides, beside the verdict on their time; empty where they ran the same program."""
     if comparison.same_program:
         return ""
-    before, after = (accuracy_text(report.of(side)) for side in (comparison.baseline, comparison.candidate))
+    before, after = (accuracy_text(report.of(side)) for side in comparison.sides)
     names = comparison.names
     return f"SNR against the eager model: {names[0]} {before}, {names[1]} {after}."

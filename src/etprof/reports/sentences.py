@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from etprof.core.advice import ModelStep, SavedFrom
 from etprof.core.estimates import Interval, Verdict
-from etprof.core.findings import ABOUT_THE_MODEL, FindingGroup, FindingKind
+from etprof.core.findings import ABOUT_DETAILS, ABOUT_THE_MODEL, IN_THE_INTERVAL, FindingGroup, FindingKind
 from etprof.core.kernel_evidence import KernelEvidence
 from etprof.core.report import CategoryChange, Comparison, NextStep, Report, VariantReport
 from etprof.core.rows import NO_MODULE, ApartRow, KernelUse
@@ -53,7 +53,7 @@ def noise_sentence(comparison: Comparison) -> str:
 
 def medians_sentence(comparison: Comparison, report: Report) -> str:
     """Why the medians of the latencies have another ratio than the speed-up; empty where they have not."""
-    latencies = [report.of(side).latency for side in (comparison.baseline, comparison.candidate)]
+    latencies = [report.of(side).latency for side in comparison.sides]
     medians = [latency.median_ms for latency in latencies if latency]
     if comparison.speedup is None or len(medians) != 2 or not medians[1]:
         return ""
@@ -79,6 +79,23 @@ def bottleneck_sentence(comparison: Comparison) -> str:
             f"and after ({format_percent(after.candidate_share)}).{longest}"
         )
     return f"The bottleneck moves from {before.name} ({_shift(before)}) to {after.name} ({_shift(after)}).{longest}"
+
+
+def slower_sentence(comparison: Comparison) -> str:
+    """Operators that became slower, and the worst of them; empty where there is none."""
+    slower = [change for change in comparison.operators if change.is_slower]
+    if not slower:
+        return ""
+    worst = min(slower, key=lambda change: change.gain_ms)
+    where = f" in {worst.module_path}" if worst.module_path else ""
+    ratio = f"{format_ratio(worst.speedup)}, " if worst.speedup else ""
+    lost = format_ms(-sum(change.gain_ms for change in slower))
+    if len(slower) == 1:
+        return f"Slower: {worst.name}{where} ({ratio}{format_change_ms(-worst.gain_ms)})."
+    return (
+        f"Slower: {len(slower)} operators, by {lost} together; most of all {worst.name}{where} "
+        f"({ratio}{format_change_ms(-worst.gain_ms)})."
+    )
 
 
 def modules_sentence(comparison: Comparison) -> str:
@@ -175,13 +192,21 @@ def speedup_text(comparison: Comparison) -> str:
 
 
 def trust_sentence(report: Report) -> str:
-    """Whether there is reason to doubt the numbers, in one sentence."""
-    doubts = [finding.kind for finding in report.findings if finding.kind not in ABOUT_THE_MODEL]
-    others = [finding.kind for finding in report.findings if finding.kind in ABOUT_THE_MODEL]
-    about = f" {format_count(len(others), 'finding')} about the model: {_kinds(others)}." if others else ""
-    if not doubts:
-        return f"Nothing in the data casts doubt on the numbers.{about}"
-    return f"{format_count(len(doubts), 'finding')} to read before trusting the numbers: {_kinds(doubts)}.{about}"
+    """Whether there is reason to doubt the numbers, and what of the findings does not touch the verdict."""
+    compared = [comparison for comparison in report.comparisons if comparison.speedup]
+    noise, details = (IN_THE_INTERVAL, ABOUT_DETAILS) if compared else (frozenset(), frozenset())
+    kinds = [finding.kind for finding in report.findings]
+    doubts = _kinds([kind for kind in kinds if kind not in noise | details | ABOUT_THE_MODEL])
+    covered = _kinds([kind for kind in kinds if kind in noise])
+    subject = "numbers" if not compared else "verdict" if len(compared) == 1 else "verdicts"
+    none = f"Nothing in the data casts doubt on the {subject}"
+    trust = f"Read before trusting the {subject}: {doubts}" if doubts else none
+    noise_part = f" Noise, which the interval covers: {covered}." if covered else ""
+    about = {
+        "About operators and kernels": [kind for kind in kinds if kind in details],
+        "About the model": [kind for kind in kinds if kind in ABOUT_THE_MODEL],
+    }
+    return f"{trust}.{noise_part}" + "".join(f" {what}: {_kinds(own)}." for what, own in about.items() if own)
 
 
 def finding_sentence(group: FindingGroup) -> str:

@@ -224,6 +224,10 @@ RUNS: dict[str, tuple[Case, Case]] = {
         lambda: advise_run([OTHER_WORK], threads=4, **SME),
         lambda: advise_run([OTHER_WORK], threads=4, device=sme_device(sme_units=SmeUnits(8, is_shared=False))),
     ),
+    "state-copies": (
+        lambda: advise_run([OTHER_WORK], portable=[outside("index_put.out", 1), outside("copy_", 1)]),
+        lambda: advise_run([OTHER_WORK], portable=[outside("index_put_", 1)]),
+    ),
     "transposes": (
         lambda: advise_run([OTHER_WORK, transpose(2, NHWC), OTHER_WORK]),
         lambda: advise_run(turned_twice(2)),
@@ -312,6 +316,10 @@ STATIC: dict[str, tuple[Case, Case]] = {
     ),
     "resizes": (lambda: advise_model([simple("XNNStaticResizeBilinear2D", "", 1)]), lambda: advise_model([OTHER_WORK])),
     "softmax-share": (lambda: advise_model([softmax(1)]), lambda: advise_model([OTHER_WORK])),
+    "state-copies": (
+        lambda: advise_model([OTHER_WORK], portable=[outside("index_put.out", 1), outside("copy_", 1)]),
+        lambda: advise_model([OTHER_WORK], portable=[outside("index_put.out", 1)]),
+    ),
     "transposes": (lambda: advise_model([transpose(1, NHWC)]), lambda: advise_model(turned_twice(1))),
 }
 
@@ -453,3 +461,11 @@ def test_the_matrix_unit_is_spoken_of_only_where_there_is_one() -> None:
     there = advise_run([OTHER_WORK, depthwise(5)], device=sme_device())["depthwise-share"]
     assert "no kernel for SME" in there.reason
     assert "matrix unit" in there.advice
+
+
+def test_what_changes_state_is_left_to_the_rule_about_state() -> None:
+    state = [outside("index_put.out", 1), outside("copy_", 1)]
+    assert "portable-gather" not in advise_run([OTHER_WORK], portable=state)
+    steps = advise_run([OTHER_WORK], portable=[*state, outside("embedding.out", 1)])
+    assert steps["portable-gather"].reason.startswith("XNNPACK has no embedding. One operator takes 1.00 ms")
+    assert steps["state-copies"].saves_ms == pytest.approx(2.0)

@@ -1,5 +1,8 @@
 """Baseline against candidate per operator, and what is left to gain."""
 
+from dataclasses import replace
+from statistics import fmean
+
 import pytest
 
 from etprof.analysis.operators.ceilings import build_ceilings
@@ -66,3 +69,22 @@ def test_the_ceiling_is_amdahls() -> None:
 
 def test_equal_variants_have_no_share_of_a_gain() -> None:
     assert {change.share_of_gain for change in build_operator_changes(BASELINE, BASELINE)} == {None}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_slower"),
+    [
+        ([1.0, 1.1, 1.2, 1.1] * 5, [1.3, 1.4, 1.5, 1.4] * 5, True),
+        ([1.0, 1.1, 1.2, 1.1] * 5, [1.0, 1.1, 1.9, 1.8] * 5, False),  # the middle halves overlap
+        ([1.0] * 20, [1.04] * 20, False),  # too little of itself
+        ([1.0] * 7, [1.5] * 7, False),  # too few to tell
+        ([0.1] * 20, [0.12] * 20, False),  # too little of an inference
+        ([1.3, 1.4, 1.5, 1.4] * 5, [1.0, 1.1, 1.2, 1.1] * 5, False),
+    ],
+)
+def test_an_operator_is_slower_where_its_times_say_so(before: list[float], after: list[float], is_slower: bool) -> None:
+    rows = [
+        replace(an_operator("d0.0", "Add (ND) #1", fmean(times)), samples_ms=tuple(times)) for times in (before, after)
+    ]
+    (change,) = build_operator_changes(rows[:1], rows[1:])
+    assert change.is_slower is is_slower

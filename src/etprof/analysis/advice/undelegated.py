@@ -11,6 +11,8 @@ from etprof.core.refusals import find_refusal, plain_operator
 from etprof.core.units import format_ms
 
 _MOST_REWRITES = 2
+# How a program changes a buffer, as long as it does not do so in its place.
+_CHANGE, _COPY_BACK = "index_put", "copy_"
 
 
 def operator_of(name: str) -> str:
@@ -34,6 +36,24 @@ def tell_undelegated(facts: Facts, operators: Sequence[Operator]) -> str:
     return f"{tell_time(operators)}, calls and layout changes around {them} {around}; {tell_longest(facts, operators)}"
 
 
+def list_state_changes(facts: Facts) -> tuple[Operator, ...]:
+    """Copies back to buffers, which no other operator is called like, and the operators that made what is copied.
+
+    These are told from others by their shapes, which are not known of a workload: there all of them count.
+    """
+    portable = [each for each in facts.operators if not each.row.delegated]
+    copies = [each for each in portable if operator_of(each.row.name) == _COPY_BACK]
+    shapes = {_shape_of(each) for each in copies} - {()}
+    made = [each for each in portable if operator_of(each.row.name) == _CHANGE]
+    changes = [each for each in made if not shapes or _shape_of(each) in shapes]
+    return (*changes, *copies) if changes and copies else ()
+
+
+def _shape_of(operator: Operator) -> tuple[int, ...]:
+    outputs = operator.node.outputs if operator.node else ()
+    return outputs[0].shape if outputs else ()
+
+
 def find_reason(facts: Facts, operator: str) -> str:
     """The partitioner's own words on why it left an operator, such as gelu; empty where it gave none."""
     meta = facts.background.export_meta
@@ -48,11 +68,17 @@ def tell_reason(facts: Facts, operator: str) -> str:
 
 
 def find_rewrites(facts: Facts, operators: Sequence[Operator]) -> str:
-    """What to write instead of the first of them for which that is known; empty where it is for none."""
+    """What to write instead of the first of them for which that is known; empty where it is for none.
+
+    What depends on the rank of a tensor is not known of an operator without a node.
+    """
     texts: dict[str, None] = {}
     for each in operators:
         name = operator_of(each.row.name)
-        known = find_refusal(name, each.node, find_reason(facts, name))
+        reason = find_reason(facts, name)
+        known = find_refusal(name, each.node, reason)
+        if known and known.ranks and each.node is None:
+            known = find_refusal("", reason=reason) if reason else None
         if known:
             code = f" Before: `{known.before}`. After: `{known.instead}`." if known.instead else ""
             texts[f"{name}: {known.advice}{code}"] = None

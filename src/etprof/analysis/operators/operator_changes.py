@@ -1,10 +1,14 @@
 """Baseline against candidate, operator by operator: what each gained, what now dominates, what is left to gain."""
 
 from collections.abc import Sequence
+from statistics import quantiles
 
 from etprof.core.operators import OperatorId, pair_operators
 from etprof.core.report import OperatorChange
 from etprof.core.rows import OperatorRow
+
+# Slower by more than this part of its own time, by at least this part of an inference, with inferences to tell from.
+_LOST_OF_ITSELF, _LOST_OF_ALL, _FEWEST = 0.05, 0.005, 8
 
 
 def build_operator_changes(
@@ -49,7 +53,18 @@ def _build_change(
         module_path=row.module_path,
         kind=row.kind,
         work=row.work,
+        is_slower=_is_slower(before, after),
     )
+
+
+def _is_slower(before: OperatorRow | None, after: OperatorRow | None) -> bool:
+    """Whether three of four inferences take longer than three of four did, by a part of the operator and of all."""
+    if before is None or after is None or min(len(before.samples_ms), len(after.samples_ms)) < _FEWEST:
+        return False
+    lost_ms = after.mean_ms - before.mean_ms
+    if lost_ms <= before.mean_ms * _LOST_OF_ITSELF or after.share * lost_ms / after.mean_ms < _LOST_OF_ALL:
+        return False
+    return quantiles(after.samples_ms, n=4)[0] > quantiles(before.samples_ms, n=4)[2]
 
 
 def find_dominant(operators: Sequence[OperatorRow]) -> tuple[OperatorRow, ...]:

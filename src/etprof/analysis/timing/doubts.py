@@ -31,7 +31,7 @@ def find_doubts(
     found: list[Finding] = []
     found += [Finding(FindingKind.NOTE, note, "") for note in session.notes]
     found += _failed_blocks(session)
-    compared = [c for c in comparisons if (c.baseline, c.candidate) in session.plan.compared]
+    compared = [c for c in comparisons if c.sides in session.plan.compared]
     found += [f for c in compared for f in find_different_outputs(c, tolerances[c.candidate])]
     own = [variant for variant in variants if variant.variant in session.plan.variants]
     found += [f for variant in own for f in _variant_doubts(variant, session)]
