@@ -207,12 +207,9 @@ def list_known_models(workspace: Workspace) -> KnownModels:
     )
 
 
-def export(workspace: Workspace, model: str, progress: Progress, *, dtype: str, backend: str, outdir: str) -> Exported:
+def export(workspace: Workspace, request: ExportRequest, progress: Progress) -> Exported:
     models = workspace.inside(DEFAULT_MODELS_DIR)
-    request = ExportRequest(
-        model=model, dtype=dtype, backend=backend, outdir=Path(outdir) if outdir else None,
-        models_dir=models if models.is_dir() else None,
-    )  # fmt: skip
+    request = replace(request, models_dir=models if models.is_dir() else None)
     workspace.target_folder(request.folder)
     stages: list[str] = []
 

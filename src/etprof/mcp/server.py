@@ -30,6 +30,7 @@ from etprof.app.thread_counts import parse_threads
 from etprof.core.errors import EtprofError, UsageError
 from etprof.core.units import parse_duration
 from etprof.devices import list_usages
+from etprof.export.request import ExportRequest
 from etprof.mcp import answers, check_answers, fleet_answers, llm_answers
 from etprof.mcp.answers import Analysis, CpuPeaks, Exported, KnownModels, Machine, Tried
 from etprof.mcp.check_answers import Checked
@@ -174,9 +175,19 @@ def _running_tools(workspace: Workspace) -> list[Callable[..., object]]:
         dtype: Annotated[str, Field(description="fp32 or fp16.")] = "fp32",
         backend: Annotated[str, Field(description="xnnpack, or portable for no delegation at all.")] = "xnnpack",
         outdir: Annotated[str, Field(description="Where to write; default: out_MODEL/artifacts.")] = "",
+        state_in_place: Annotated[
+            bool, Field(description="Change buffers where they lie, as the rule state-copies advises.")
+        ] = False,
     ) -> Exported:
         """Export a model to a .pte and compare it with eager PyTorch. Executes the model's code."""
-        return answers.export(workspace, model, _progress_to(context), dtype=dtype, backend=backend, outdir=outdir)
+        request = ExportRequest(
+            model=model,
+            dtype=dtype,
+            backend=backend,
+            outdir=Path(outdir) if outdir else None,
+            state_in_place=state_in_place,
+        )
+        return answers.export(workspace, request, _progress_to(context))
 
     def run(
         context: Context,
