@@ -11,6 +11,7 @@ from etprof.core.extensions import (
     X86_64,
     Extension,
     best_extension,
+    classes_of_label,
     features_to_hide,
     find_extension,
 )
@@ -142,3 +143,16 @@ def test_an_unknown_group_is_refused_with_those_that_are_known() -> None:
     assert caught.value.hint.endswith("`etprof profile MODEL.pte` makes the plan that fits this CPU.")
     with pytest.raises(UnknownNameError):
         features_to_hide("riscv64", ("v",))
+
+
+@pytest.mark.parametrize(
+    ("label", "classes"),
+    [
+        ("SME2", {"SME"}),
+        ("AVX-512", {"AVX-512", "AMX"}),
+        ("i8mm and dot product", {"I8MM", "DotProd"}),
+        ("something else", set()),
+    ],
+)
+def test_a_label_stands_for_instruction_classes(label: str, classes: set[str]) -> None:
+    assert classes_of_label(label) == classes

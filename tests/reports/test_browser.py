@@ -136,6 +136,20 @@ def test_names_in_the_overview_of_several_runs_stay_whole(browser: Browser, tmp_
     assert browser.ask("document.documentElement.scrollWidth") <= width
 
 
+SAMPLES = sorted((Path(__file__).parents[2] / "docs/sample").glob("*/report.html"))
+
+
+@pytest.mark.parametrize("width", [1280, 1920])
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.parent.name)
+def test_the_samples_fit_their_place(browser: Browser, sample: Path, width: int) -> None:
+    """Made from real runs, with the names that users have."""
+    browser.open(sample, width)
+    assert browser.ask(_CUT_OFF) == []
+    tables = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+    assert browser.ask(f"{tables}.map(e => e.closest('section').id)") == []
+    assert browser.ask("document.querySelector('#summary').getBoundingClientRect().bottom") <= 800
+
+
 def test_the_first_screen_needs_no_scrolling(browser: Browser, complete: Path) -> None:
     browser.open(complete, 1280)
     assert browser.ask("document.querySelector('#summary').getBoundingClientRect().bottom") <= 800

@@ -51,6 +51,9 @@ def test_every_sample_is_in_one_place() -> None:
         "depthwise has no SME2 kernel",
         "not known: only kernels of Arm CPUs were probed",
     ]
+    function = "most samples, 100: unnamed (NEON), as in "
+    assert places[1].why.endswith(f"{function}Fully Connected (NC, F32) GEMM #1 [d0.0]")
+    assert places[5].why.endswith(f"{function}Add (ND) #1 [d0.5]")
     assert places[6].why.startswith("portable operators have no SME2 kernels")
 
 
@@ -58,7 +61,10 @@ def test_the_sentence_names_the_largest_places_first_and_no_small_ones() -> None
     evidence = an_evidence(
         _product(400, 300, Executed.YES), _other("p0", "native_call_mean.out", "Other"), outside=4, verdict="Yes."
     )
-    expected = "Of all samples, elsewhere: 19.8 % other code of Convolution/GEMM, 19.8 % portable operators."
+    expected = (
+        "Of all samples 59.5 %; elsewhere: 19.8 % other code of Convolution/GEMM, "
+        "19.8 % portable operators (no such kernels)."
+    )
     assert places_sentence(evidence) == expected
     assert evidence_sentence(evidence) == f"Yes. {expected}"
 

@@ -52,7 +52,7 @@ def test_medians_of_another_ratio_are_explained(report: Report) -> None:
     comparison = report.comparisons[0]
     assert say.medians_sentence(comparison, report) == ""
     other = replace(comparison, speedup=Interval(2.1, 2.0, 2.2, 0.95))
-    assert say.medians_sentence(other, report).startswith("The medians have a ratio of 2.40x; the speed-up compares")
+    assert say.medians_sentence(other, report).startswith("Ratio of the medians: 2.40x; the speed-up is of")
     assert say.medians_sentence(replace(comparison, speedup=None), report) == ""
 
 
@@ -152,6 +152,19 @@ def test_a_doubt_comes_first_and_the_rest_is_told_apart(report: Report) -> None:
         "Read before trusting the verdict: outputs differ. Noise, which the interval covers: drift. "
         "About operators and kernels: costly tracer. About the model: partitions."
     )
+
+
+def test_every_finding_says_what_it_is_about(report: Report) -> None:
+    kinds = (FindingKind.DRIFT, FindingKind.COSTLY_TRACER, FindingKind.PARTITIONS, FindingKind.OUTPUTS_DIFFER)
+    groups = group_findings(Finding(kind, "It is so.", "") for kind in kinds)
+    assert [say.finding_weight(group, report) for group in groups] == [
+        " (noise, which the interval of the speed-up covers)",
+        " (about operators and kernels, not the verdict)",
+        " (about the model)",
+        "",
+    ]
+    alone = replace(report, comparisons=())
+    assert [say.is_doubt(group, alone) for group in groups] == [True, True, False, True]
 
 
 def test_kinds_of_findings_are_in_one_group_each() -> None:

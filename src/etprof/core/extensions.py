@@ -106,6 +106,12 @@ def find_extension(
     return next((e for e in known if e.is_among(seen)), BASELINES[architecture]), True
 
 
+def classes_of_label(label: str) -> frozenset[str]:
+    """The instruction classes of the extensions that a label for readers names, such as AVX-512 and AMX."""
+    known = [*BASELINES.values(), *(extension for some in EXTENSIONS.values() for extension in some)]
+    return frozenset(name for extension in known if extension.label in label for name in extension.classes)
+
+
 def label_of(features: Collection[str]) -> str:
     """The extensions that these features make up, for readers, or the features themselves where there is none."""
     found = [_disjoint(known, features) for known in EXTENSIONS.values()]

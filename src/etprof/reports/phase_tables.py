@@ -90,13 +90,13 @@ def list_kernels(report: Report) -> Iterator[str]:
 
 
 def kernels_sentence(report: Report, most: int) -> str:
-    """Whether the extension executed, and its part of the samples in each of the first phases."""
+    """Whether the extension executed, by the intervals, and its part of the samples in each of the first phases."""
     extension, shares, verdicts = "", [], []
     for row in rank_phases(report.phases)[:most] if report.phases else ():
         found = next((v.kernels for v in row.variants if v.kernels and v.kernels.shown is not False), None)
         if found:
             extension = found.extension
-            shares.append(f"{row.name} {_share_text(found.share)}")
+            shares.append(f"{row.name} {format_percent(found.share.value) if found.share else 'unknown'}")
             verdicts.append(found.verdict)
     if not shares:
         return ""
@@ -104,13 +104,6 @@ def kernels_sentence(report: Report, most: int) -> str:
     none = "no" if all("executed: no," in verdict for verdict in verdicts) else "unknown"
     answer = "yes" if any("executed: yes," in verdict for verdict in verdicts) else none
     return f"{extension} executed: {answer}; part of the samples in {' and '.join(COMPUTE)}: {', '.join(shares)}."
-
-
-def _share_text(share: Interval | None) -> str:
-    """With its interval: no sample of few is no proof."""
-    if share is None:
-        return "unknown"
-    return f"{format_percent(share.value)} ({format_percent(share.low)} to {format_percent(share.high)})"
 
 
 def _namer(report: Report) -> Callable[[Variant], str]:
@@ -144,7 +137,7 @@ def curve_sentence(row: PhaseResult, each: PhaseVariant, name: str) -> str:
     who = f"{row.name}, {name}"
     if curve.growth is None:
         return f"{who}: whether steps slow down is inconclusive; {curve.reason}."
-    change = f"{_signed(curve.growth.value)} from the first step to the last of {row.steps}"
+    change = f"{_signed(curve.growth.value)} over {row.steps} steps, by the median slope between them"
     bounds = f"{format_percent(curve.growth.confidence, 0)} interval {_signed(curve.growth.low)} to "
     numbers = f"{change} ({bounds}{_signed(curve.growth.high)}{_slope(curve)})"
     if curve.shape is CurveShape.INCONCLUSIVE:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from etprof.core.categories import COMPUTE
+from etprof.core.extensions import classes_of_label
 from etprof.core.kernel_evidence import Executed, KernelEvidence, OperatorKernels, group_by_reason
 from etprof.core.units import format_count, format_percent
 
@@ -34,10 +35,10 @@ def list_places(evidence: KernelEvidence) -> list[Place]:
             f"Other code of {kinds} operators that executed {name}",
             f"other code of {kinds}",
             sum(row.samples - _hits(row) for row in compute if row.executed is Executed.YES),
-            f"functions of these operators that have no {name} instructions",
+            _tell_functions([row for row in compute if row.executed is Executed.YES], evidence),
         ),
         *_places_without(without, name),
-        *_places_of_others([row for row in rows if row not in compute], name),
+        *_places_of_others([row for row in rows if row not in compute], evidence),
         Place("Outside of operators", "outside of operators", evidence.outside, "calls, the runtime and the tracer"),
     ]
     return [place for place in places if place.samples]
@@ -58,7 +59,8 @@ def places_sentence(evidence: KernelEvidence) -> str:
         for place in sorted(places[1:], key=lambda place: -place.samples)
         if place.samples >= _WORTH_A_WORD * evidence.samples
     ]
-    return f"Of all samples, elsewhere: {', '.join(parts)}." if parts else ""
+    part = format_percent(places[0].samples / evidence.samples)
+    return f"Of all samples {part}; elsewhere: {', '.join(parts)}." if parts else ""
 
 
 def _places_without(rows: Sequence[OperatorKernels], name: str) -> Iterator[Place]:
@@ -75,20 +77,37 @@ def _places_without(rows: Sequence[OperatorKernels], name: str) -> Iterator[Plac
         yield Place(f"{count} with too few samples", f"{count} with too few", sum(map(_rest, unclear)), "not known")
 
 
-def _places_of_others(rows: Sequence[OperatorKernels], name: str) -> Iterator[Place]:
+def _places_of_others(rows: Sequence[OperatorKernels], evidence: KernelEvidence) -> Iterator[Place]:
     delegated = [row for row in rows if row.delegated]
     portable = [row for row in rows if not row.delegated]
     yield Place(
         f"Other code of {format_count(len(delegated), 'other delegated operator')}",
         "other delegated operators",
         sum(map(_rest, delegated)),
-        f"XNNPACK took functions for them that have no {name} instructions",
+        _tell_functions(delegated, evidence),
     )
     yield Place(
         format_count(len(portable), "portable operator"),
-        "portable operators",
+        "portable operators (no such kernels)",
         sum(map(_rest, portable)),
-        f"portable operators have no {name} kernels; copies by the C library count here",
+        f"portable operators have no {evidence.extension} kernels; copies by the C library count here",
+    )
+
+
+def _tell_functions(rows: Sequence[OperatorKernels], evidence: KernelEvidence) -> str:
+    """Which function without the extension has most samples, of how many, and in which operator."""
+    classes = classes_of_label(evidence.extension)
+    others = [(use, row) for row in rows for use in row.kernels if use.instruction_class not in classes]
+    if not others:
+        return f"functions without {evidence.extension} instructions"
+    samples: dict[tuple[str, str], int] = {}
+    for use, _ in others:
+        samples[use.name, use.instruction_class] = samples.get((use.name, use.instruction_class), 0) + use.samples
+    (name, instruction_class), most = max(samples.items(), key=lambda item: item[1])
+    where = max((row for use, row in others if use.name == name), key=lambda row: row.samples)
+    return (
+        f"functions without {evidence.extension} instructions; most samples, {most}: {name or 'unnamed'} "
+        f"({instruction_class}), as in {where.name} [{where.identity}]"
     )
 
 

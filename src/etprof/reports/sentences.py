@@ -28,8 +28,6 @@ NO_DOUBT = "None: nothing in the data casts doubt on the numbers."
 _MICROSECOND_MS = NS_PER_US / NS_PER_MS
 _MOST_MESSAGES = 6
 _MODULES = 3
-# Medians whose ratio differs from the speed-up by this part make a reader ask why.
-_OTHER_RATIO = 0.02
 
 
 def verdict_sentence(comparison: Comparison) -> str:
@@ -52,18 +50,15 @@ def noise_sentence(comparison: Comparison) -> str:
 
 
 def medians_sentence(comparison: Comparison, report: Report) -> str:
-    """Why the medians of the latencies have another ratio than the speed-up; empty where they have not."""
+    """Why the medians that are shown have another ratio than the speed-up; empty where they have not."""
     latencies = [report.of(side).latency for side in comparison.sides]
     medians = [latency.median_ms for latency in latencies if latency]
     if comparison.speedup is None or len(medians) != 2 or not medians[1]:
         return ""
-    ratio = medians[0] / medians[1]
-    if abs(ratio / comparison.speedup.value - 1) < _OTHER_RATIO:
+    ratio = format_ratio(medians[0] / medians[1])
+    if ratio == format_ratio(comparison.speedup.value):
         return ""
-    return (
-        f"The medians have a ratio of {format_ratio(ratio)}; the speed-up compares blocks that ran next to each other, "
-        "so that a drift of the machine cancels."
-    )
+    return f"Ratio of the medians: {ratio}; the speed-up is of neighbouring blocks, so that a drift cancels."
 
 
 def bottleneck_sentence(comparison: Comparison) -> str:
@@ -207,6 +202,22 @@ def trust_sentence(report: Report) -> str:
         "About the model": [kind for kind in kinds if kind in ABOUT_THE_MODEL],
     }
     return f"{trust}.{noise_part}" + "".join(f" {what}: {_kinds(own)}." for what, own in about.items() if own)
+
+
+def is_doubt(group: FindingGroup, report: Report) -> bool:
+    """Whether it is a reason to doubt the verdicts; without one, the latencies."""
+    return not finding_weight(group, report)
+
+
+def finding_weight(group: FindingGroup, report: Report) -> str:
+    """What it is about, in parentheses after a space; empty for a reason to doubt."""
+    compared = any(comparison.speedup for comparison in report.comparisons)
+    weights = {
+        " (about the model)": ABOUT_THE_MODEL,
+        " (noise, which the interval of the speed-up covers)": IN_THE_INTERVAL if compared else frozenset(),
+        " (about operators and kernels, not the verdict)": ABOUT_DETAILS if compared else frozenset(),
+    }
+    return next((text for text, kinds in weights.items() if group.kind in kinds), "")
 
 
 def finding_sentence(group: FindingGroup) -> str:

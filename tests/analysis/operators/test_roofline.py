@@ -63,12 +63,18 @@ def test_hidden_instructions_are_no_ceiling(variant: VariantReport) -> None:
     assert place(working(50_000_000, 1000, data_type="int8"), hidden).ceiling == "AVX2, int8"
 
 
+def test_no_bound_is_above_what_was_measured(variant: VariantReport) -> None:
+    row = replace(working(50_000_000, 1000), kernels=(KernelUse("f", "SSE", 30),))
+    point = place(row, variant)
+    assert (point.floor_ms, point.lost_ms, point.share_of_ceiling) == (row.mean_ms, 0.0, 1.0)
+
+
 def test_executed_instructions_are_the_ceiling_where_they_were_sampled(variant: VariantReport) -> None:
-    row = replace(working(50_000_000, 1000), kernels=(KernelUse("f", "SSE", 30), KernelUse("g", "scalar", 1)))
+    row = replace(working(20_000_000, 1000), kernels=(KernelUse("f", "SSE", 30), KernelUse("g", "scalar", 1)))
     point = place(row, variant)
     assert (point.ceiling, point.is_executed) == ("SSE, fp32", True)
-    assert point.floor_ms == pytest.approx(2.0)
-    assert point.lost_ms == 0.0
+    assert point.floor_ms == pytest.approx(0.8)
+    assert point.lost_ms == pytest.approx(0.2)
     unknown = replace(row, kernels=(KernelUse("f", "AMX", 30),))
     assert (place(unknown, variant).ceiling, place(unknown, variant).is_executed) == ("AVX-512, fp32", False)
 

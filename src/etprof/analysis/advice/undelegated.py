@@ -72,7 +72,7 @@ def find_rewrites(facts: Facts, operators: Sequence[Operator]) -> str:
 
     What depends on the rank of a tensor is not known of an operator without a node.
     """
-    texts: dict[str, None] = {}
+    texts: dict[str, dict[str, None]] = {}
     for each in operators:
         name = operator_of(each.row.name)
         reason = find_reason(facts, name)
@@ -81,8 +81,8 @@ def find_rewrites(facts: Facts, operators: Sequence[Operator]) -> str:
             known = find_refusal("", reason=reason) if reason else None
         if known:
             code = f" Before: `{known.before}`. After: `{known.instead}`." if known.instead else ""
-            texts[f"{name}: {known.advice}{code}"] = None
-    return " ".join(list(texts)[:_MOST_REWRITES])
+            texts.setdefault(f"{known.advice}{code}", {})[name] = None
+    return " ".join(f"{', '.join(names)}: {text}" for text, names in list(texts.items())[:_MOST_REWRITES])
 
 
 def _list_edge_moves(facts: Facts) -> list[Operator]:

@@ -11,13 +11,20 @@ _LISTED = 3
 def tell(facts: Facts, operators: Sequence[Operator]) -> str:
     """Without a full stop. Of a run it has times, without one the modules."""
     if facts.variant is None:
-        return f"{format_count(len(operators), 'operator')}{list_places(facts, operators)}"
+        return f"{count_operators(operators)}{list_places(facts, operators)}"
     return f"{tell_time(operators)}; {tell_longest(facts, operators)}"
 
 
 def tell_time(operators: Sequence[Operator]) -> str:
-    count = f"{len(operators)} operators take" if len(operators) > 1 else "One operator takes"
+    count = f"{count_operators(operators)} take" if len(operators) > 1 else "One operator takes"
     return f"{count} {format_ms(sum(each.row.mean_ms for each in operators))}"
+
+
+def count_operators(operators: Sequence[Operator]) -> str:
+    """3 operators; of a workload 3 operators in 2 kinds of inferences, which have a time in each of them."""
+    alike = {each.identity.of_kind(None) for each in operators}
+    kinds = {each.identity.kind for each in operators}
+    return f"{format_count(len(alike), 'operator')}{f' in {len(kinds)} kinds of inferences' if len(kinds) > 1 else ''}"
 
 
 def tell_longest(facts: Facts, operators: Sequence[Operator]) -> str:

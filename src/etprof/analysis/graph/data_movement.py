@@ -85,7 +85,7 @@ def _build_change(row: OperatorRow, node: GraphNode | None, cause: str, graph: M
         bytes_moved=moved,
         gb_per_s=moved / row.mean_ms / NS_PER_MS if moved is not None and is_rated else None,
         shape=_describe_shape(node) if node else "",
-        module_path=find_module(node, _partition_of(row, graph)) if node else "",
+        module_path=find_module(node, _partition_of(row, graph)) if node else row.module_path,
         cause=cause,
     )
 

@@ -94,7 +94,8 @@ def _place(row: OperatorRow, peaks: Peaks, loops: Sequence[PeakLoop], threads: i
     slots = work.macs or work.operations
     compute_ms = slots / ceiling.slots_per_ms if ceiling else 0.0
     level, memory_ms = _find_memory_bound(0 if work.kind == _VIEW else work.minimal_bytes, peaks, threads)
-    floor_ms = max(compute_ms, memory_ms)
+    # What an operator was faster than is no bound: XNNPACK omits some, and counts whole microseconds of others.
+    floor_ms = min(max(compute_ms, memory_ms), row.mean_ms)
     bound = COMPUTE if compute_ms >= memory_ms and work.operations else level
     if floor_ms < SHORTEST_RATED_MS and row.mean_ms > _OVERHEAD_RATIO * floor_ms:
         bound = OVERHEAD

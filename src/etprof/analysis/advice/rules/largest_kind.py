@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from etprof.analysis.advice.facts import Facts, Operator
 from etprof.analysis.advice.rule import Level, Match, Rule
-from etprof.analysis.advice.wording import tell
+from etprof.analysis.advice.wording import count_operators, tell
 from etprof.core.categories import DATA_MOVEMENT, ELEMENTWISE
 from etprof.core.data_types import find_data_type
 
@@ -20,7 +20,7 @@ def _find(facts: Facts) -> Iterator[Match]:
     for kind, operators in sorted(several, key=lambda item: -facts.share_of(item[1]))[:1]:
         is_int8 = all("int8" in find_data_type(each.row.name) for each in operators)
         yield Match(
-            title=f"Shrink{'' if is_int8 else ' or quantise'} the {len(operators)} operators of kind {kind}",
+            title=f"Shrink{'' if is_int8 else ' or quantise'} the {count_operators(operators)} of kind {kind}",
             reason=f"{tell(facts, operators)}.",
             operators=tuple(operators),
             advice=_SHRINK if is_int8 else "",

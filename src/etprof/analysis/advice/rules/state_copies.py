@@ -11,7 +11,7 @@ from etprof.analysis.advice.wording import tell
 def _find(facts: Facts) -> Iterator[Match]:
     if found := list_state_changes(facts):
         yield Match(
-            title="Change the state in its place",
+            title="Update the state in place",
             reason="Each inference makes a new tensor of every state that it changes, and copies it back. "
             f"{tell(facts, found)}.",
             operators=found,
