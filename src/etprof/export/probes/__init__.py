@@ -29,6 +29,8 @@ _PRECISIONS: dict[str, dict[str, Any]] = {
     "fp16": {"dtype": "fp16"},
 }
 PRECISIONS = tuple(_PRECISIONS)
+# What the names of their models begin with, which are registered while they are exported.
+PROBE_PREFIX = "etprof_probe_"
 # Probes have random weights and are only timed: how exact they are says nothing.
 _ANY_SNR_DB = -1000.0
 
@@ -56,7 +58,7 @@ def list_programs(precisions: Sequence[str] = PRECISIONS) -> tuple[ProbeProgram,
 
 def export_probe(program: ProbeProgram, folder: Path, progress: Callable[[str], None] | None = None) -> Artifact:
     """Exports a program into a folder of its own, unless it is there and nothing has changed since."""
-    model = f"etprof_probe_{program.network}"
+    model = f"{PROBE_PREFIX}{program.network}"
     register_entry(
         ModelEntry(model, PROGRAM, _MODULE, class_name=_NETWORKS[program.network], source_sha256=_digest_networks())
     )
