@@ -50,7 +50,7 @@ def test_of_several_comparisons_the_first_is_large_and_the_steps_are_for_its_can
 
 
 def test_only_what_the_kernels_could_execute_is_told(tmp_path: Path) -> None:
-    told = "SME2 executed: yes. Of all samples 95.2 %; elsewhere: 4.8 % outside of operators."
+    told = "SME2 executed: yes. Of all samples 95.2 %; elsewhere: 4.8 % outside of operators (runtime, tracer)."
     assert build_first_screen(with_kernels(a_report(tmp_path))).kernels == (told,)
 
 

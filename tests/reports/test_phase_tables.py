@@ -141,8 +141,7 @@ def test_the_first_screen_names_the_phases(report: Report) -> None:
     assert [row[0] for row in screen.phases] == ["prefill", "decode"]
     assert screen.phases[0][1] == "8.01 ms"
     assert screen.kernels == (
-        "SME2 executed: yes; part of the samples in Convolution and GEMM: "
-        "prefill 100.0 %, decode 0.0 %. "
+        "SME2 executed: yes; in Convolution and GEMM: prefill 100.0 %, decode 0.0 % of the samples. "
         "Of all samples 5.9 %; elsewhere: 94.1 % 1 Convolution/GEMM operator without it.",
     )
 

@@ -62,7 +62,7 @@ def test_the_sentence_names_the_largest_places_first_and_no_small_ones() -> None
         _product(400, 300, Executed.YES), _other("p0", "native_call_mean.out", "Other"), outside=4, verdict="Yes."
     )
     expected = (
-        "Of all samples 59.5 %; elsewhere: 19.8 % other code of Convolution/GEMM, "
+        "Of all samples 59.5 %; elsewhere: 19.8 % other code of Convolution/GEMM (functions without it), "
         "19.8 % portable operators (no such kernels)."
     )
     assert places_sentence(evidence) == expected

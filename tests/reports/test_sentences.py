@@ -179,7 +179,7 @@ def test_operators_that_became_slower_have_a_sentence(report: Report) -> None:
         replace(change, is_slower=True, baseline_ms=1.0, candidate_ms=1.25 + number, module_path="block")
         for number, change in enumerate(comparison.operators[:2])
     ]
-    first, second = (change.name for change in changes)
+    first, second = (f"{change.name} [{change.identity}]" for change in changes)
     assert say.slower_sentence(replace(comparison, operators=tuple(changes[:1]))) == (
         f"Slower: {first} in block (0.80x, +0.250 ms)."
     )

@@ -344,7 +344,7 @@ def draw_operator_waterfall(
     ]  # fmt: skip
     others = ranked[_OPERATORS_SHOWN:]
     if others:
-        steps.append((f"{len(others)} other operators", "", -sum(change.gain_ms for change in others)))
+        steps.append((f"{len(others)} other operators that changed", "", -sum(change.gain_ms for change in others)))
     whole = sum(shift.candidate_ms - shift.baseline_ms for shift in comparison.categories)
     rest = whole - sum(change for _, _, change in steps)
     steps.append(("delegate and framework overhead", "Delegate overhead", rest))

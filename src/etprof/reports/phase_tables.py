@@ -103,7 +103,7 @@ def kernels_sentence(report: Report, most: int) -> str:
     # In one phase is executed; in none only if each of them says so.
     none = "no" if all("executed: no," in verdict for verdict in verdicts) else "unknown"
     answer = "yes" if any("executed: yes," in verdict for verdict in verdicts) else none
-    return f"{extension} executed: {answer}; part of the samples in {' and '.join(COMPUTE)}: {', '.join(shares)}."
+    return f"{extension} executed: {answer}; in {' and '.join(COMPUTE)}: {', '.join(shares)} of the samples."
 
 
 def _namer(report: Report) -> Callable[[Variant], str]:

@@ -33,13 +33,18 @@ def list_places(evidence: KernelEvidence) -> list[Place]:
         Place(f"{name} kernels", "", sum(map(_hits, rows)), ""),
         Place(
             f"Other code of {kinds} operators that executed {name}",
-            f"other code of {kinds}",
+            f"other code of {kinds} (functions without it)",
             sum(row.samples - _hits(row) for row in compute if row.executed is Executed.YES),
             _tell_functions([row for row in compute if row.executed is Executed.YES], evidence),
         ),
         *_places_without(without, name),
         *_places_of_others([row for row in rows if row not in compute], evidence),
-        Place("Outside of operators", "outside of operators", evidence.outside, "calls, the runtime and the tracer"),
+        Place(
+            "Outside of operators",
+            "outside of operators (runtime, tracer)",
+            evidence.outside,
+            "calls, the runtime and the tracer",
+        ),
     ]
     return [place for place in places if place.samples]
 
@@ -82,7 +87,7 @@ def _places_of_others(rows: Sequence[OperatorKernels], evidence: KernelEvidence)
     portable = [row for row in rows if not row.delegated]
     yield Place(
         f"Other code of {format_count(len(delegated), 'other delegated operator')}",
-        "other delegated operators",
+        "other delegated operators (functions without it)",
         sum(map(_rest, delegated)),
         _tell_functions(delegated, evidence),
     )

@@ -82,7 +82,7 @@ def slower_sentence(comparison: Comparison) -> str:
     if not slower:
         return ""
     worst = min(slower, key=lambda change: change.gain_ms)
-    where = f" in {worst.module_path}" if worst.module_path else ""
+    where = f" [{worst.identity}]{f' in {worst.module_path}' if worst.module_path else ''}"
     ratio = f"{format_ratio(worst.speedup)}, " if worst.speedup else ""
     lost = format_ms(-sum(change.gain_ms for change in slower))
     if len(slower) == 1:
