@@ -33,7 +33,7 @@ def test_the_markdown_is_a_line_for_each_verdict_variant_and_finding(report: Rep
     assert text.startswith("# Pipeline summary: model.pte\n\n- on against off (1 thread): faster, speed-up 2.40x")
     assert "- Stopped: all 4 planned rounds were run.\n\n| Variant | Median |" in text
     assert "| on, 1 thread | 2.00 ms | 0.025 ms | 1.5 % | 4 | 20 |" in text
-    assert text.count("- few runs (2): off, 1 thread: only 20 timed iterations; on, 1 thread: only 20") == 1
+    assert text.count("- 2 x few runs: off, 1 thread: only 20 timed iterations; on, 1 thread: only 20") == 1
 
 
 def test_what_was_not_timed_or_compared_is_null(report: Report) -> None:

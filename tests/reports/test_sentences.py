@@ -129,7 +129,7 @@ def test_kernels_instructions_and_intervals_as_text() -> None:
 
 def test_noise_is_in_the_interval_and_no_reason_for_doubt(report: Report) -> None:
     none = "Nothing in the data casts doubt on the verdict"
-    assert say.trust_sentence(report) == f"{none}. Noise, which the interval covers: few runs (2)."
+    assert say.trust_sentence(report) == f"{none}. Noise, which the interval covers: 2 x few runs."
     drifts = Finding(FindingKind.DRIFT, "It drifts.", "Cool it.")
     assert (
         say.trust_sentence(replace(report, findings=(drifts,))) == f"{none}. Noise, which the interval covers: drift."
@@ -141,7 +141,7 @@ def test_noise_is_in_the_interval_and_no_reason_for_doubt(report: Report) -> Non
 
 def test_without_a_speedup_noise_is_a_reason_for_doubt(report: Report) -> None:
     alone = replace(report, comparisons=())
-    assert say.trust_sentence(alone) == "Read before trusting the numbers: few runs (2)."
+    assert say.trust_sentence(alone) == "Read before trusting the numbers: 2 x few runs."
     assert say.trust_sentence(replace(alone, findings=())) == "Nothing in the data casts doubt on the numbers."
 
 
@@ -191,7 +191,7 @@ def test_operators_that_became_slower_have_a_sentence(report: Report) -> None:
 def test_findings_of_one_kind_are_one_sentence_with_the_advice_once() -> None:
     findings = [Finding(FindingKind.SPREAD, f"v{i}: 6 %.", "Close programs.") for i in range(8)]
     (group,) = group_findings(findings)
-    assert say.finding_title(group) == "spread (8)"
+    assert say.finding_title(group) == "8 x spread"
     assert say.finding_sentence(group) == (
         "v0: 6 %; v1: 6 %; v2: 6 %; v3: 6 %; v4: 6 %; v5: 6 %; and 2 more. Close programs."
     )

@@ -236,7 +236,7 @@ def messages_text(group: FindingGroup) -> str:
 
 def finding_title(group: FindingGroup) -> str:
     """The kind, and how many there are where there are several."""
-    return f"{group.kind} ({len(group.messages)})" if len(group.messages) > 1 else str(group.kind)
+    return f"{len(group.messages)} x {group.kind}" if len(group.messages) > 1 else str(group.kind)
 
 
 def no_steps_sentence(report: Report) -> str:
@@ -334,7 +334,7 @@ def _shift(row: CategoryChange) -> str:
 
 
 def _kinds(kinds: Sequence[FindingKind]) -> str:
-    return ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in Counter(kinds).items())
+    return ", ".join(f"{count} x {kind}" if count > 1 else kind for kind, count in Counter(kinds).items())
 
 
 def apart_value(row: ApartRow) -> str:

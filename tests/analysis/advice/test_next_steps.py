@@ -294,7 +294,7 @@ def test_many_operators_of_a_kind_are_a_step_together(tmp_path: Path) -> None:
     variant = a_report(tmp_path, first=(*FIRST, *pooling)).variants[1]
     rows = [row for row in variant.operators if "Pooling" in row.name]
     (step,) = [step for step in find_next_steps([variant], ()) if step.title.startswith("Shrink or quantise the ")]
-    assert step.title == f"Shrink or quantise the 6 operators of kind {rows[0].kind}"
+    assert step.title == f"Shrink or quantise the {rows[0].kind} layers (6 operators)"
     assert step.saves_ms == pytest.approx(sum(row.mean_ms for row in rows))
 
 

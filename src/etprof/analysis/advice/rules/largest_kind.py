@@ -20,7 +20,7 @@ def _find(facts: Facts) -> Iterator[Match]:
     for kind, operators in sorted(several, key=lambda item: -facts.share_of(item[1]))[:1]:
         is_int8 = all("int8" in find_data_type(each.row.name) for each in operators)
         yield Match(
-            title=f"Shrink{'' if is_int8 else ' or quantise'} the {count_operators(operators)} of kind {kind}",
+            title=f"Shrink{'' if is_int8 else ' or quantise'} the {kind} layers ({count_operators(operators)})",
             reason=f"{tell(facts, operators)}.",
             operators=tuple(operators),
             advice=_SHRINK if is_int8 else "",
