@@ -41,7 +41,7 @@ def test_a_plan_key_that_is_documented_exists_and_the_other_way_round() -> None:
     documented |= set(re.findall(r"^\| `(\w+)` \|", text, re.M)) | set(re.findall(r" or `(\w+)` \|", text))
     schema = json_schema()
     known = set(schema["properties"]) - {"$schema", "$comment", "experiments", "schedule", "analysis"}
-    for part in ("_ExperimentPart", "_SchedulePart", "_AnalysisPart"):
+    for part in ("ExperimentPart", "SchedulePart", "AnalysisPart"):
         known |= set(schema["$defs"][part]["properties"])
     assert documented == known
 

@@ -197,7 +197,7 @@ def _find_floor(variant: VariantReport, target: DeviceProfile) -> float | None:
     if target.peaks is None:
         return None
     rows = tuple(replace(row, kernels=()) for row in variant.operators)
-    roofline = build_roofline(replace(variant, operators=rows, features_hidden=()), target.peaks)
+    roofline = build_roofline(replace(variant, operators=rows, features_hidden=()), target.peaks, is_own=False)
     return roofline.floor_ms if roofline else None
 
 

@@ -57,10 +57,15 @@ def add_roofline(variant: VariantReport, run: LoadedRun) -> VariantReport:
     return replace(variant, roofline=build_roofline(variant, peaks)) if peaks else variant
 
 
-def build_roofline(variant: VariantReport, peaks: Peaks) -> Roofline | None:
+def build_roofline(variant: VariantReport, peaks: Peaks, *, is_own: bool = True) -> Roofline | None:
+    """`is_own` is false where the peaks are those of another CPU than the times."""
     loops = [loop for loop in PEAK_LOOPS[peaks.architecture] if not set(loop.features) & set(variant.features_hidden)]
     weights = _weigh(variant)
-    found = [(row, point) for row in variant.operators if (point := _place(row, peaks, loops, variant.threads))]
+    found = [
+        (row, point)
+        for row in variant.operators
+        if (point := _place(row, peaks, loops, variant.threads, is_own=is_own))
+    ]
     if not found:
         return None
     bounds_ms: dict[str, float] = {}
@@ -84,7 +89,9 @@ def _weigh(variant: VariantReport) -> dict[OperatorId, float]:
     return {row.identity: row.count / runs if runs else 1.0 for row in variant.operators}
 
 
-def _place(row: OperatorRow, peaks: Peaks, loops: Sequence[PeakLoop], threads: int) -> RooflineRow | None:
+def _place(
+    row: OperatorRow, peaks: Peaks, loops: Sequence[PeakLoop], threads: int, *, is_own: bool
+) -> RooflineRow | None:
     work = row.work
     if work is None or work.operations is None or work.minimal_bytes is None:
         return None
@@ -94,8 +101,9 @@ def _place(row: OperatorRow, peaks: Peaks, loops: Sequence[PeakLoop], threads: i
     slots = work.macs or work.operations
     compute_ms = slots / ceiling.slots_per_ms if ceiling else 0.0
     level, memory_ms = _find_memory_bound(0 if work.kind == _VIEW else work.minimal_bytes, peaks, threads)
+    floor_ms = max(compute_ms, memory_ms)
     # What an operator was faster than is no bound: XNNPACK omits some, and counts whole microseconds of others.
-    floor_ms = min(max(compute_ms, memory_ms), row.mean_ms)
+    floor_ms = min(floor_ms, row.mean_ms) if is_own else floor_ms
     bound = COMPUTE if compute_ms >= memory_ms and work.operations else level
     if floor_ms < SHORTEST_RATED_MS and row.mean_ms > _OVERHEAD_RATIO * floor_ms:
         bound = OVERHEAD
