@@ -49,7 +49,7 @@ def test_every_sample_is_in_one_place() -> None:
     ]
     assert [place.why for place in places[2:4]] == [
         "depthwise has no SME2 kernel",
-        "not known: only kernels of Arm CPUs were probed",
+        "not known: nothing is predicted of them on this CPU",
     ]
     function = "most samples, 100: unnamed (NEON), as in "
     assert places[1].why.endswith(f"{function}Fully Connected (NC, F32) GEMM #1 [d0.0]")

@@ -10,7 +10,7 @@ from etprof.core.units import format_count, format_percent
 
 # Places with a smaller part are left to the table.
 _WORTH_A_WORD = 0.02
-_UNKNOWN = "not known: only kernels of Arm CPUs were probed"
+_UNKNOWN = "not known: nothing is predicted of them on this CPU"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def list_places(evidence: KernelEvidence) -> list[Place]:
             _tell_functions([row for row in compute if row.executed is Executed.YES], evidence),
         ),
         *_places_without(without, name),
-        *_places_of_others([row for row in rows if row not in compute], evidence),
+        *_places_of_others([row for row in rows if row.category not in COMPUTE], evidence),
         Place(
             "Outside of operators",
             "outside of operators (runtime, tracer)",

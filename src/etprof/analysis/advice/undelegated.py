@@ -70,7 +70,7 @@ def tell_reason(facts: Facts, operator: str) -> str:
 def find_rewrites(facts: Facts, operators: Sequence[Operator]) -> str:
     """What to write instead of the first of them for which that is known; empty where it is for none.
 
-    What depends on the rank of a tensor is not known of an operator without a node.
+    Of an operator without a node, what holds for tensors of any rank comes first.
     """
     texts: dict[str, dict[str, None]] = {}
     for each in operators:
@@ -78,7 +78,7 @@ def find_rewrites(facts: Facts, operators: Sequence[Operator]) -> str:
         reason = find_reason(facts, name)
         known = find_refusal(name, each.node, reason)
         if known and known.ranks and each.node is None:
-            known = find_refusal("", reason=reason) if reason else None
+            known = find_refusal("", reason=reason) or known
         if known:
             code = f" Before: `{known.before}`. After: `{known.instead}`." if known.instead else ""
             texts.setdefault(f"{known.advice}{code}", {})[name] = None
