@@ -154,6 +154,15 @@ def test_a_doubt_comes_first_and_the_rest_is_told_apart(report: Report) -> None:
     )
 
 
+def test_intervals_of_variants_that_ran_in_turn_cover_no_noise(report: Report) -> None:
+    kinds = (FindingKind.DRIFT, FindingKind.NOT_INTERLEAVED, FindingKind.COSTLY_TRACER)
+    in_turn = replace(report, findings=tuple(Finding(kind, "It is so.", "") for kind in kinds))
+    assert say.trust_sentence(in_turn) == (
+        "Read before trusting the verdict: drift, not interleaved. About operators and kernels: costly tracer."
+    )
+    assert say.is_doubt(group_findings(in_turn.findings)[0], in_turn)
+
+
 def test_every_finding_says_what_it_is_about(report: Report) -> None:
     kinds = (FindingKind.DRIFT, FindingKind.COSTLY_TRACER, FindingKind.PARTITIONS, FindingKind.OUTPUTS_DIFFER)
     groups = group_findings(Finding(kind, "It is so.", "") for kind in kinds)

@@ -29,7 +29,7 @@ def test_the_best_extension_executes_when_it_is_shown_and_only_then(
     monkeypatch.setenv("ETPROF_CACHE", str(cache))
     monkeypatch.setenv("QEMU_CPU", cpu)
     run = tmp_path / "run"
-    sampling = ("--blocks", "1", "--seconds", "1", "--output-root", str(run))
+    sampling = ("--blocks", "1", "--seconds", "4", "--output-root", str(run))
     said = run_etprof("kernels", "run", str(models / "int8.pte"), *sampling)
     device = load_session(run).device
     best = best_extension(device.architecture, device.features)
@@ -42,7 +42,7 @@ def test_the_best_extension_executes_when_it_is_shown_and_only_then(
     assert all(classes & {*best.classes, best.label} for classes in kernels), kernels
     # Of tens of thousands of samples that QEMU gave, none hit one of these two extensions' instructions themselves.
     if cpu not in ("max,sme=off", "cortex-a76"):
-        assert any(set(row["instructions"]) & set(best.classes) for row in proven)
+        assert all(set(row["instructions"]) & set(best.classes) for row in proven)
     assert not any(row["executed"] == "yes" for row in hidden["operators"])
     assert (hidden["stray"], hidden["samples"] > 100) == (0, True)
     assert f"{best.label} executed: yes" in " ".join(said.split())

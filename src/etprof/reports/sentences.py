@@ -189,7 +189,7 @@ def speedup_text(comparison: Comparison) -> str:
 def trust_sentence(report: Report) -> str:
     """Whether there is reason to doubt the numbers, and what of the findings does not touch the verdict."""
     compared = [comparison for comparison in report.comparisons if comparison.speedup]
-    noise, details = (IN_THE_INTERVAL, ABOUT_DETAILS) if compared else (frozenset(), frozenset())
+    noise, details = _apart_from_verdicts(report)
     kinds = [finding.kind for finding in report.findings]
     doubts = _kinds([kind for kind in kinds if kind not in noise | details | ABOUT_THE_MODEL])
     covered = _kinds([kind for kind in kinds if kind in noise])
@@ -211,13 +211,24 @@ def is_doubt(group: FindingGroup, report: Report) -> bool:
 
 def finding_weight(group: FindingGroup, report: Report) -> str:
     """What it is about, in parentheses after a space; empty for a reason to doubt."""
-    compared = any(comparison.speedup for comparison in report.comparisons)
+    noise, details = _apart_from_verdicts(report)
     weights = {
         " (about the model)": ABOUT_THE_MODEL,
-        " (noise, which the interval of the speed-up covers)": IN_THE_INTERVAL if compared else frozenset(),
-        " (about operators and kernels, not the verdict)": ABOUT_DETAILS if compared else frozenset(),
+        " (noise, which the interval of the speed-up covers)": noise,
+        " (about operators and kernels, not the verdict)": details,
     }
     return next((text for text, kinds in weights.items() if group.kind in kinds), "")
+
+
+def _apart_from_verdicts(report: Report) -> tuple[frozenset[FindingKind], frozenset[FindingKind]]:
+    """The kinds of noise that intervals cover, and those about operators and kernels; none where nothing is compared.
+
+    An interval of variants that ran one after the other covers no noise: a drift looks like a difference there.
+    """
+    if not any(comparison.speedup for comparison in report.comparisons):
+        return frozenset(), frozenset()
+    in_turn = any(finding.kind is FindingKind.NOT_INTERLEAVED for finding in report.findings)
+    return frozenset() if in_turn else IN_THE_INTERVAL, ABOUT_DETAILS
 
 
 def finding_sentence(group: FindingGroup) -> str:
